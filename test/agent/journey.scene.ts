@@ -12,7 +12,7 @@ import { createKube } from "../../services/platform/kube/kube.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import { PROFILE } from "../journey/scene.ts";
+import { PROFILE } from "../journey/fixture.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
 import { read, write } from "../support/kube-probe.ts";
 import { recordingLog } from "../support/recording-log.ts";

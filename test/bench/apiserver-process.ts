@@ -5,7 +5,7 @@ import { systemRandom } from "../../services/platform/process/random.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { listen } from "../../services/sandbox/apiserver/http/http-front.ts";
 import { ApiserverKubelets } from "./apiserver-kubelets.ts";
-import { type LoadOrder, loadOptions, tell } from "./load.ts";
+import { type LoadOrder, loadOptions, sendReport } from "./load.ts";
 
 const options = loadOptions();
 const api = new ApiServer({ clock: realClock(), random: systemRandom });
@@ -13,8 +13,8 @@ const kubelets = new ApiserverKubelets(api, options);
 const createMicros = kubelets.fill();
 if (options.heartbeats !== false) kubelets.start();
 const { url } = await listen(api, { port: 0 });
-tell({ kind: "filled", url, createMicros });
+sendReport({ kind: "filled", url, createMicros });
 process.on("message", ({ order, selector }: LoadOrder) => {
-  tell({ kind: "reached", nodes: kubelets.order(order, selector) });
+  sendReport({ kind: "reached", nodes: kubelets.order(order, selector) });
 });
 process.on("disconnect", () => process.exit());

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer, type TLSSocket } from "node:tls";
-import { loadOptions, tell } from "./load.ts";
+import { loadOptions, sendReport } from "./load.ts";
 
 const { tls: { cert, key } = { cert: "", key: "" } } = loadOptions();
 const UID = "7a2d6a36-9f0b-4f0e-8d4e-0f2f3a1b5c6d";
@@ -91,6 +91,6 @@ function serve(socket: TLSSocket): void {
 const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, serve);
 server.listen(0, "127.0.0.1", () => {
   const { port } = server.address() as AddressInfo;
-  tell({ kind: "filled", url: `https://127.0.0.1:${port}`, createMicros: {} });
+  sendReport({ kind: "filled", url: `https://127.0.0.1:${port}`, createMicros: {} });
 });
 process.on("disconnect", () => process.exit());

@@ -37,8 +37,8 @@ async function overNats(settings: HeartbeatSettings): Promise<Measurement[]> {
   const about = { name: "bench", clock: realClock(), log: silentLog, metrics: createMetrics() };
   const nats = await connectNats({ ...about, servers: [server.url] });
   try {
-    const figures = await overTransport("NATS", nats, settings.runs);
-    return [...figures, ...(await heartbeatsOverNats(server.url, nats, settings))];
+    const measurements = await overTransport("NATS", nats, settings.runs);
+    return [...measurements, ...(await heartbeatsOverNats(server.url, nats, settings))];
   } finally {
     await nats.close();
     await server.stop();

@@ -68,7 +68,7 @@ async function detectIn(world: World, cases: readonly Case[], runs: number, grac
   const vigil = await startVigil(world, { "node-monitor-grace-period": `${graceMs / 1000}s` });
   try {
     await pause(graceMs + SETTLE_MS);
-    const figures: Measurement[] = [];
+    const measurements: Measurement[] = [];
     await fallSilent(world, { selector: firstNodes(world.size.nodes / 100), graceMs });
     for (const { name, selector } of cases) {
       const found: SilenceFound[] = [];
@@ -76,10 +76,10 @@ async function detectIn(world: World, cases: readonly Case[], runs: number, grac
         await pause(REST_MS);
         found.push(await fallSilent(world, { selector, graceMs }));
       }
-      figures.push(...figuresOf(`${world.size.nodes} nodes, ${world.server}, ${name}`, found));
+      measurements.push(...measurementsOf(`${world.size.nodes} nodes, ${world.server}, ${name}`, found));
     }
     return [
-      ...figures,
+      ...measurements,
       measurement(`${world.size.nodes} nodes, ${world.server}: memory`, "MiB", [usageOf(vigil.pid).peakMebibytes]),
     ];
   } finally {
@@ -88,7 +88,7 @@ async function detectIn(world: World, cases: readonly Case[], runs: number, grac
 }
 
 /** The lateness of several runs as measurements. */
-function figuresOf(where: string, runs: readonly SilenceFound[]): Measurement[] {
+function measurementsOf(where: string, runs: readonly SilenceFound[]): Measurement[] {
   return [
     ...quantiles(
       `${where}: verdict late`,

@@ -22,10 +22,10 @@ setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
 /** The measurements of this many deadlines. */
-export async function deadlineFigures(count: number, runs: number): Promise<Measurement[]> {
-  const figures = [...decided(count, runs), moved(count, runs)];
-  for (const spreadMs of SPREADS_MS) figures.push(await lateness(count, spreadMs, runs));
-  return figures;
+export async function deadlineMeasurements(count: number, runs: number): Promise<Measurement[]> {
+  const measurements = [...decided(count, runs), moved(count, runs)];
+  for (const spreadMs of SPREADS_MS) measurements.push(await lateness(count, spreadMs, runs));
+  return measurements;
 }
 
 /**

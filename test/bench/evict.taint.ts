@@ -20,7 +20,7 @@ const WARM_UP_MS = 5_000;
 const WITHIN_MS = 120_000;
 
 /** From the moment a node's taint appears to the deletion of each of its pods, and the total time. */
-export async function taintFigures(api: ApiKind, size: ClusterSize): Promise<Measurement[]> {
+export async function taintMeasurements(api: ApiKind, size: ClusterSize): Promise<Measurement[]> {
   const world = await openWorld(api, size);
   try {
     const vigil = await startVigil(world);

@@ -1,6 +1,6 @@
 /** Measures evictions: deadlines by number, and a taint that empties many nodes at once. */
-import { deadlineFigures } from "./evict.deadlines.ts";
-import { taintFigures } from "./evict.taint.ts";
+import { deadlineMeasurements } from "./evict.deadlines.ts";
+import { taintMeasurements } from "./evict.taint.ts";
 import type { BenchReport, Measurement } from "./measurements.ts";
 import type { ApiKind, BenchOptions } from "./options.ts";
 
@@ -14,9 +14,9 @@ const PODS_PER_NODE = 10;
 export async function evict(options: BenchOptions): Promise<BenchReport> {
   const { runs = RUNS, api, podsPerNode = PODS_PER_NODE, nodes: [nodes = TAINTED_NODES] = [] } = options;
   const measurements: Measurement[] = [];
-  for (const count of COUNTS) measurements.push(...(await deadlineFigures(count, runs)));
+  for (const count of COUNTS) measurements.push(...(await deadlineMeasurements(count, runs)));
   const kinds: readonly ApiKind[] = api === undefined ? ["embedded", "real"] : [api];
-  for (const kind of kinds) measurements.push(...(await taintFigures(kind, { nodes, podsPerNode })));
+  for (const kind of kinds) measurements.push(...(await taintMeasurements(kind, { nodes, podsPerNode })));
   return {
     bench: "evict",
     load: `${COUNTS.join(", ")} deadlines; a foreign taint on nodes with ${podsPerNode} pods each`,

@@ -48,7 +48,7 @@ async function fleetsOf(nodes: number, windowMs: number): Promise<Measurement[]>
     const names = [`--nats=${nats.url}`, `--cluster=${cluster}`, `--member=${member}`, `--services=${services.join()}`];
     const started = new VigilProcess(["run", `--kubeconfig=${world.kubeconfig}`, ...names, "--log-format=json"]);
     running.add(started);
-    await started.says("running");
+    await started.untilLogged("running");
     return started;
   };
   /** A fleet of its own on the same bus: fleets do not receive each other's messages. */
@@ -68,7 +68,7 @@ async function fleetsOf(nodes: number, windowMs: number): Promise<Measurement[]>
       usage.filter(([name]) => name.startsWith(`fleet-${size}-`)).map(([, window]) => window),
     );
     return [
-      ...usages.flatMap((each, index) => figuresOf(nodes, each, usages[0]?.[0]?.cores ?? Number.NaN, index)),
+      ...usages.flatMap((each, index) => measurementsOf(nodes, each, usages[0]?.[0]?.cores ?? Number.NaN, index)),
       ...sharingOf(nodes, usages),
     ];
   } finally {
@@ -98,7 +98,12 @@ function sharingOf(nodes: number, usages: readonly WindowUsage[][]): Measurement
   ];
 }
 
-function figuresOf(nodes: number, usage: readonly WindowUsage[], aloneCores: number, index: number): Measurement[] {
+function measurementsOf(
+  nodes: number,
+  usage: readonly WindowUsage[],
+  aloneCores: number,
+  index: number,
+): Measurement[] {
   const size = SIZES[index] ?? Number.NaN;
   const where = size === 1 ? `${nodes} nodes, one process` : `${nodes} nodes, each of ${size}`;
   const cores = usage.map((each) => each.cores);

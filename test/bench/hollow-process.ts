@@ -8,7 +8,7 @@ import { createLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
 import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
-import { type LoadOrder, loadOptions, specsOf, tell } from "./load.ts";
+import { type LoadOrder, loadOptions, sendReport, specsOf } from "./load.ts";
 
 const STATUS_REPORT_MS = 300_000;
 const LOOK_MS = 200;
@@ -25,9 +25,9 @@ const waiting = setInterval(() => {
   const { nodes, registered, pods, podsCreated } = hollow.summary();
   if (registered < nodes || podsCreated < pods) return;
   clearInterval(waiting);
-  tell({ kind: "filled", url: "", createMicros: {} });
+  sendReport({ kind: "filled", url: "", createMicros: {} });
 }, LOOK_MS);
 process.on("message", ({ order, selector }: LoadOrder) => {
-  tell({ kind: "reached", nodes: order === "silence" ? hollow.stop(selector) : hollow.resume(selector) });
+  sendReport({ kind: "reached", nodes: order === "silence" ? hollow.stop(selector) : hollow.resume(selector) });
 });
 process.on("disconnect", () => process.exit());

@@ -45,7 +45,7 @@ async function joinIn(world: World, joining: number, graceMs: number): Promise<M
     const [busy] = await Promise.all([fallSilent(world, silence), world.join(joining)]);
     await pause(graceMs);
     stop();
-    return figuresOf(`${joining} nodes join`, quiet, busy, taints);
+    return measurementsOf(`${joining} nodes join`, quiet, busy, taints);
   } finally {
     await vigil.stop();
   }
@@ -69,7 +69,7 @@ class StartupTaints {
   }
 }
 
-function figuresOf(what: string, quiet: SilenceFound, busy: SilenceFound, taints: StartupTaints): Measurement[] {
+function measurementsOf(what: string, quiet: SilenceFound, busy: SilenceFound, taints: StartupTaints): Measurement[] {
   const inSeconds = (values: readonly number[]) => [values.map((ms) => ms / 1000)];
   return [
     ...quantiles("before: verdict late", "s", inSeconds(quiet.verdicts)),

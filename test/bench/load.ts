@@ -74,7 +74,7 @@ export function loadOptions(): LoadOptions {
 }
 
 /** Sends a report to the benchmark. */
-export function tell(report: LoadReport): void {
+export function sendReport(report: LoadReport): void {
   process.send?.(report);
 }
 

@@ -51,7 +51,7 @@ export async function policies(options: BenchOptions): Promise<BenchReport> {
         worlds.push(await openWorld(api, { nodes, podsPerNode, pools: POOLS }));
       }
       const windows = await comparedIn(worlds, windowMs, runs);
-      measurements.push(...figuresOf(`${nodes} nodes, ${worlds[0]?.server}`, windows));
+      measurements.push(...measurementsOf(`${nodes} nodes, ${worlds[0]?.server}`, windows));
     } finally {
       await Promise.all(worlds.map((world) => world.close()));
     }
@@ -98,7 +98,7 @@ function policiesOf(count: number): object[] {
 }
 
 /** What each process took over all windows, and the ratio of the sums. */
-function figuresOf(where: string, windows: Windows): Measurement[] {
+function measurementsOf(where: string, windows: Windows): Measurement[] {
   const of = (what: string, unit: string, value: (usage: WindowUsage) => number): Measurement[] => {
     const each = (kind: string): number[] => {
       const names = Object.keys(windows[0] ?? {}).filter((name) => name.startsWith(kind));

@@ -43,7 +43,7 @@ async function steadyIn(world: World, windowMs: number, runs: number): Promise<M
     const start = usageOf(vigil.pid);
     await pause(WARM_UP_MS);
     const windows = await windowsOf({ ...world.pids, Vigil: vigil.pid }, windowMs, runs);
-    return figuresOf(`${world.size.nodes} nodes, ${world.server}`, start, windows);
+    return measurementsOf(`${world.size.nodes} nodes, ${world.server}`, start, windows);
   } finally {
     await vigil.stop();
   }
@@ -60,7 +60,11 @@ export async function windowsOf<N extends string>(
   return windows;
 }
 
-function figuresOf(where: string, start: ProcessUsage, windows: readonly Record<string, WindowUsage>[]): Measurement[] {
+function measurementsOf(
+  where: string,
+  start: ProcessUsage,
+  windows: readonly Record<string, WindowUsage>[],
+): Measurement[] {
   const [first = {}] = windows;
   const of = (name: string, field: keyof WindowUsage) => windows.map((window) => window[name]?.[field] ?? Number.NaN);
   const others = Object.keys(first).filter((name) => name !== "Vigil");

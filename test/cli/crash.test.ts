@@ -44,7 +44,7 @@ describe("a service of vigil run", () => {
   test("that fails once is logged, counted and restarted", async () => {
     const port = await freePort();
     const vigil = run(1, `--listen=127.0.0.1:${port}`);
-    await vigil.says("zone failed and restarts from observation");
+    await vigil.untilLogged("zone failed and restarts from observation");
     await until(
       "it is ready",
       async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.ok === true,

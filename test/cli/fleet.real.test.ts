@@ -43,7 +43,7 @@ describeWithNats("vigil run on NATS", () => {
   const start = async (member: string) => {
     const flags = [`--kubeconfig=${KUBECONFIG}`, `--nats=${nats.url}`, `--member=${member}`, "--log-format=json"];
     const vigil = new VigilProcess(["run", ...flags]);
-    await vigil.says("running");
+    await vigil.untilLogged("running");
     return vigil;
   };
   const fleet = async (): Promise<MemberReport[]> => {
@@ -142,7 +142,7 @@ describeWithNats("vigil run on NATS", () => {
 
   test("a process that cannot reach NATS waits, and exits with 0 when it is stopped", async () => {
     const vigil = new VigilProcess(["run", `--kubeconfig=${KUBECONFIG}`, "--nats=127.0.0.1:1", "--log-format=json"]);
-    await vigil.says("NATS at 127.0.0.1:1 cannot be reached");
+    await vigil.untilLogged("NATS at 127.0.0.1:1 cannot be reached");
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
   });

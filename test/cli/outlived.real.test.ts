@@ -24,7 +24,7 @@ describeWithNats("a process that has outlived its cluster", () => {
     writeFileSync(join(folder, "kubeconfig"), kubeconfigOf("c", first.url));
     const flags = [`--kubeconfig=${join(folder, "kubeconfig")}`, `--nats=${nats.url}`, "--log-format=json"];
     const vigil = new VigilProcess(["run", ...flags]);
-    await vigil.says("running");
+    await vigil.untilLogged("running");
     await first.close();
     const second = await listen(after, { port });
     expect(await vigil.exited()).toBe(1);

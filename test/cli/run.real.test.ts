@@ -25,7 +25,7 @@ describeWithKube("vigil run on a real API server", () => {
 
   test("starts with sufficient rights, and exits with 0", async () => {
     const vigil = run(server.kubeconfig);
-    await vigil.says("running");
+    await vigil.untilLogged("running");
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
   });

@@ -69,7 +69,7 @@ describe("vigil run", () => {
   test("becomes ready, serves probes and metrics, and stops with 0", async () => {
     const port = await freePort();
     const vigil = run(`--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`, `--listen=127.0.0.1:${port}`);
-    await vigil.says("running");
+    await vigil.untilLogged("running");
     await expect
       .poll(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status, { timeout: 60_000 })
       .toBe(200);
@@ -95,9 +95,9 @@ describe("vigil run", () => {
     );
     const before = await ask("/api/v1/nodes/silent");
     const explained = async () => (await fetch(`http://127.0.0.1:${port}/api/explain/node/silent`)).text();
-    await vigil.says("running in shadow");
-    await vigil.says("node silent judged unknown: no heartbeat within its grace period");
-    await vigil.says("node silent would have been written: conditions: Ready=Unknown");
+    await vigil.untilLogged("running in shadow");
+    await vigil.untilLogged("node silent judged unknown: no heartbeat within its grace period");
+    await vigil.untilLogged("node silent would have been written: conditions: Ready=Unknown");
     await expect.poll(explained, { timeout: 60_000 }).toMatch(/shadow/);
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
@@ -107,9 +107,9 @@ describe("vigil run", () => {
   test("waits for an unreachable API, logs it, starts when it answers", async () => {
     const port = await freePort();
     const vigil = run(`--kubeconfig=${kubeconfig("away", `http://127.0.0.1:${port}`, TOKEN)}`);
-    await vigil.says(`cannot reach the API server: http://127.0.0.1:${port}: connect ECONNREFUSED`);
+    await vigil.untilLogged(`cannot reach the API server: http://127.0.0.1:${port}: connect ECONNREFUSED`);
     const late = await listen(apiserver, { port, token: TOKEN });
-    await vigil.says("running");
+    await vigil.untilLogged("running");
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
     await late.close();
@@ -124,7 +124,7 @@ describe("vigil run", () => {
     await new Promise((resolve) => ahead.once("listening", resolve));
     const { port } = ahead.address() as AddressInfo;
     const vigil = run(`--kubeconfig=${kubeconfig("ahead", `http://127.0.0.1:${port}`, TOKEN)}`);
-    await vigil.says("running");
+    await vigil.untilLogged("running");
     const messages = vigil.logged.map(({ message }) => message);
     const differs = messages.findIndex((message) => message.startsWith("this machine's clock differs"));
     expect(differs).toBeGreaterThanOrEqual(0);
@@ -138,7 +138,7 @@ describe("vigil run", () => {
     const [apiPort, port] = [await freePort(), await freePort()];
     const file = kubeconfig("away", `http://127.0.0.1:${apiPort}`, TOKEN);
     const vigil = run(`--kubeconfig=${file}`, `--listen=127.0.0.1:${port}`);
-    await vigil.says("trying again");
+    await vigil.untilLogged("trying again");
     const why = `waiting for the API server at 127.0.0.1:${apiPort}`;
     expect(await probed(port)).toEqual({ livez: [200, "ok"], readyz: [503, `${why}\n`] });
     expect((await probed(port, "?verbose")).readyz).toEqual([503, `${why}\n`]);
@@ -161,7 +161,7 @@ describe("vigil run", () => {
       `--nats=nats://me:secret@127.0.0.1:${natsPort}`,
       `--listen=127.0.0.1:${port}`,
     );
-    await vigil.says("trying again");
+    await vigil.untilLogged("trying again");
     const readyz = [503, `waiting for NATS at 127.0.0.1:${natsPort}\n`];
     expect(await probed(port)).toEqual({ livez: [200, "ok"], readyz });
     vigil.signal("SIGTERM");
@@ -181,7 +181,7 @@ describe("vigil run", () => {
 
   test("stopped while it waits, exits with 0", async () => {
     const vigil = run(`--kubeconfig=${kubeconfig("away", "http://127.0.0.1:1", TOKEN)}`);
-    await vigil.says("trying again");
+    await vigil.untilLogged("trying again");
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
   });

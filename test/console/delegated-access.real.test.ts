@@ -31,7 +31,7 @@ describeWithKube("delegated access on a real kube-apiserver", () => {
     const clock = new VirtualClock();
     const access = new DelegatedAccess({ clock, log: silentLog });
     const io = { clock: realClock(), random: systemRandom, log: silentLog, metrics: createMetrics() };
-    access.askFrom(createKube({ ...io, wire: api.wire(), profile: STANDARD_PROFILE }));
+    access.reviewWith(createKube({ ...io, wire: api.wire(), profile: STANDARD_PROFILE }));
     await kubectl("create", "serviceaccount", "scraper");
     await kubectl("create", "clusterrole", "scrape", "--verb=get", "--non-resource-url=/metrics");
     const bind = ["create", "clusterrolebinding", "scrape", "--clusterrole=scrape", "--serviceaccount=default:scraper"];

@@ -29,7 +29,7 @@ function stage(answers: Partial<Record<ReviewKind, ReviewReply>> = {}) {
     },
   };
   const access = new DelegatedAccess({ clock, log });
-  access.askFrom(reviews);
+  access.reviewWith(reviews);
   return { clock, log, access, reviewed, kinds: () => reviewed.map(({ kind }) => kind) };
 }
 

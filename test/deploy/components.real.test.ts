@@ -57,7 +57,7 @@ describeWithKube("on a real kube-apiserver", () => {
       manifests = await renderWith("full", COMPONENTS);
       await applyTo(api, join(folder, "all.yaml"), manifests);
       vigil = await startWriter();
-      await vigil.says("running");
+      await vigil.untilLogged("running");
     });
     afterAll(async () => {
       for (const link of links) await link.close();

@@ -97,7 +97,7 @@ export class InstalledCluster {
 
   async #use(manifests: Manifests, started: readonly Installed[], journey: Journey): Promise<Use> {
     const before = this.api.audited().length;
-    await Promise.all(started.map(({ process }) => process.says("running")));
+    await Promise.all(started.map(({ process }) => process.untilLogged("running")));
     this.#runs += 1;
     await this.#freeze();
     if (this.hasPolicies) await this.#createPolicies();

@@ -164,7 +164,7 @@ export class BesideCluster {
   async #ready(listen: string, ...flags: readonly string[]): Promise<void> {
     const process = this.vigilWith(...flags, "--watch-quiet=1s");
     this.#vigil = { process, url: `http://${listen}` };
-    await process.says("running");
+    await process.untilLogged("running");
     await until("Vigil is ready", async () => (await fetch(`http://${listen}/readyz`)).ok, WITHIN);
   }
 

@@ -65,7 +65,7 @@ describeWithKube("beside upstream's real controllers", () => {
 
   test("a process in place of upstream warns at once that upstream works too", async () => {
     const replacing = cluster.vigilWith("--services=observer,node", "--node-monitor-grace-period=40s");
-    await replacing.says("upstream's controllers were at work before this process started: ");
+    await replacing.untilLogged("upstream's controllers were at work before this process started: ");
     replacing.signal("SIGTERM");
     expect(await replacing.exited()).toBe(0);
     expect(await cluster.readyz()).toContain("[+]upstream ok: upstream was last seen by");

@@ -1,7 +1,7 @@
 /** `vigil compare` in shadow mode beside upstream's real controllers: every difference that it reports is right. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { ComparedPod, ComparedStep, ComparisonReport } from "../../protocols/ledger-reader.ts";
-import type { ComparedFigures, Difference } from "../../services/cli/compare/comparison-summary.policy.ts";
+import type { Difference, StepCounts } from "../../services/cli/compare/comparison-summary.policy.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { until } from "../support/until.ts";
 import { BesideCluster, GRACE_MS } from "./beside-cluster.ts";
@@ -16,7 +16,7 @@ const STOOD_STILL_MS_MAX = 60_000;
 const LATE_MS = 4_000;
 vi.setConfig({ testTimeout: 120_000 });
 
-type Printed = ComparisonReport & { figures: ComparedFigures[]; differences: Difference[] };
+type Printed = ComparisonReport & { figures: StepCounts[]; differences: Difference[] };
 
 describeWithKube("compared with upstream's real controllers", () => {
   let cluster: BesideCluster;

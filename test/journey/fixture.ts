@@ -1,4 +1,4 @@
-/** The scene of a journey: an API server and a bus, Vigil on them, three steady nodes and one actor. */
+/** The fixture of a journey: an API server and a bus, Vigil on them, three steady nodes and one actor. */
 import { expect } from "vitest";
 import type { Kube, ObjectRef, ServiceName, Wire, WriteRequest } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
@@ -45,12 +45,12 @@ interface EventList {
 }
 
 /** A world with Vigil in it. */
-export class JourneyScene {
+export class JourneyFixture {
   readonly api: JourneyApi;
   readonly bus: JourneyBus;
   readonly actor: TestKubelet;
   /** Nodes for which Unknown was requested. */
-  readonly condemned = new Set<string>();
+  readonly madeUnknown = new Set<string>();
   /** Every write that shadow mode did not send. */
   readonly shadowed: { readonly ask: string; readonly name: string; readonly atMs: number }[] = [];
   readonly #wire: Wire;
@@ -86,7 +86,7 @@ export class JourneyScene {
     this.#ends.push(() => transport.close());
     const who = { cluster: "journey", service: "tap", member: "tap", mailboxMessagesMax: 100_000 };
     const tap = typedBus({ transport, clock: realClock(), log: recordingLog(), metrics: createMetrics(), ...who });
-    tap.subscribe("asked.condition", "all", ({ body }) => this.condemned.add(body.node));
+    tap.subscribe("asked.condition", "all", ({ body }) => this.madeUnknown.add(body.node));
     tap.subscribe("done.write", "all", ({ body: { ask, name, outcome } }) => {
       if (outcome === "shadowed") this.shadowed.push({ ask, name, atMs: performance.now() });
     });
@@ -162,7 +162,7 @@ export class JourneyScene {
 
   /** The steady nodes never became Unknown and have no taint. */
   async expectSteadyWell(): Promise<void> {
-    expect([...this.condemned].filter((name) => name !== "actor")).toEqual([]);
+    expect([...this.madeUnknown].filter((name) => name !== "actor")).toEqual([]);
     for (const name of STEADY) {
       const node = (await this.read({ kind: "Node", namespace: "", name })) as Shown | null;
       expect(node?.status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");

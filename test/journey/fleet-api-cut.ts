@@ -96,7 +96,7 @@ export function apiCutJourney(api: FleetApi, nodesOfZone: number): void {
       expect(report?.unableSince).not.toBeNull();
       expect(report?.withheld).toEqual(["observer", "node-writer", "pod-writer", "ledger", "policy"]);
       // The silence may count again from when the observer's successor synced.
-      await world.condemned(fallen, GRACE_MS + SLACK_MS);
+      await world.untilUnknown(fallen, GRACE_MS + SLACK_MS);
       expect(Math.min(...world.record.latenessMs(fallen, GRACE_MS))).toBeGreaterThanOrEqual(0);
       end(way);
       await until("it offers again", () => said(member, OFFERS) > 0, { withinMs: 60_000 });
@@ -104,7 +104,7 @@ export function apiCutJourney(api: FleetApi, nodesOfZone: number): void {
       expect((await fleet()).map(({ unableSince, withheld }) => [unableSince, withheld])).toEqual(
         MEMBERS.map(() => [null, []]),
       );
-      expect(world.wronged()).toEqual([]);
+      expect(world.wronglyJudged()).toEqual([]);
     },
   );
 }

@@ -98,7 +98,7 @@ export class FleetWorld {
     const argv = ["run", ...where, "--log-format=json", ...this.#options.flags, ...flags];
     const vigil = new VigilProcess(argv, main === undefined ? {} : { main });
     this.members.set(member, vigil);
-    await vigil.says("running");
+    await vigil.untilLogged("running");
     return vigil;
   }
 
@@ -134,7 +134,7 @@ export class FleetWorld {
   }
 
   /** Nodes of a zone that never fell silent. */
-  standing(zone: string): string[] {
+  alive(zone: string): string[] {
     return [...this.#nodes].filter(([name, own]) => own === zone && !this.#fallen.has(name)).map(([name]) => name);
   }
 
@@ -146,14 +146,14 @@ export class FleetWorld {
 
   /** Lets one live node of a zone fall silent in each shard; returns their names. */
   fallInEachShard(zone: string): string[] {
-    const chosen = new Map(this.standing(zone).map((name) => [shardOf(name), name]));
+    const chosen = new Map(this.alive(zone).map((name) => [shardOf(name), name]));
     const nodes = [...chosen.values()];
     this.fall(nodes);
     return nodes;
   }
 
   /** Waits until each of these nodes has been made Unknown. */
-  async condemned(nodes: readonly string[], withinMs: number): Promise<void> {
+  async untilUnknown(nodes: readonly string[], withinMs: number): Promise<void> {
     const waiting = () => nodes.filter((node) => !this.record.unknownAt.has(node));
     await until("nodes become Unknown", () => waiting().length === 0, { withinMs }).catch((error: Error) => {
       throw new Error(`${error.message}; these did not: ${waiting().join(" ")}`);
@@ -161,7 +161,7 @@ export class FleetWorld {
   }
 
   /** Nodes that never fell silent and were made Unknown or tainted NoExecute, or lost their pod. */
-  wronged(): string[] {
+  wronglyJudged(): string[] {
     const { unknownAt, taints, deletedAt } = this.record;
     const touched = new Set([...unknownAt.keys(), ...taints.map(({ node }) => node), ...deletedAt.keys()]);
     return [...touched].filter((node) => !this.#fallen.has(node));

@@ -44,8 +44,8 @@ describeWithNats("a fleet of two processes whose observer has a cuttable link to
     },
     () =>
       expectRecovery(world, GRACE_MS, {
-        told: { [other]: SILENT },
-        leavesSomebody: true,
+        logged: { [other]: SILENT },
+        leavesMember: true,
         begin: () => world.stop(observer, "SIGKILL"),
         end: () => world.start(observer, urlOf(observer)),
       }),
@@ -60,8 +60,8 @@ describeWithNats("a fleet of two processes whose observer has a cuttable link to
     { timeout: LONG_TEST_MS },
     ([, [ofItself, ofIt], begin, end]) =>
       expectRecovery(world, GRACE_MS, {
-        told: { [observer]: ofItself, ...(ofIt === undefined ? {} : { [other]: ofIt }) },
-        leavesSomebody: true,
+        logged: { [observer]: ofItself, ...(ofIt === undefined ? {} : { [other]: ofIt }) },
+        leavesMember: true,
         begin: () => Promise.resolve(begin()),
         end: () => Promise.resolve(end()),
       }),

@@ -52,7 +52,7 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
     await runCommandLine(["get", "fleet", ...flags], host);
     return host.out() === "" ? [] : JSON.parse(host.out()).items;
   };
-  const minds = (cluster: string, members: string) =>
+  const owns = (cluster: string, members: string) =>
     until(`${members} own ${cluster}`, async () => {
       const heard = await fleet(cluster);
       return heard.map(({ member }) => member).join() === members && heard.every(({ shards }) => shards > 0);
@@ -60,9 +60,9 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
 
   test("the second with the same --cluster exits with 1 and one line; another works", async () => {
     start("east", "east-1", "--cluster=prod");
-    await minds("prod", "east-1");
+    await owns("prod", "east-1");
     const said: string[] = [];
-    const transport = await connectNats({ servers: [nats.url], name: "tap", clock: realClock(), ...UNHEARD });
+    const transport = await connectNats({ servers: [nats.url], name: "tap", clock: realClock(), ...SILENT_PORTS });
     transport.subscribe("vigil.v1.prod.>", (payload) => said.push(new TextDecoder().decode(payload)));
     await transport.flush();
     const refused = start("west", "west-1", "--cluster=prod");
@@ -83,24 +83,24 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
     expect(refused.logged.map(({ message }) => message)).not.toContain("running");
     expect((await fleet("prod")).map(({ member }) => member)).toEqual(["east-1"]);
     start("west", "west-1", "--cluster=other");
-    await minds("other", "west-1");
+    await owns("other", "west-1");
   });
 
   test("a second process of the same cluster joins, even without the right to its uid", async () => {
     start("east", "east-2", "--cluster=both");
-    await minds("both", "east-2");
+    await owns("both", "east-2");
     const mayNot = { kind: "status", code: 403, message: "no" } as const;
     const allow = apis.east.faults.add({ fault: mayNot, when: ({ name }) => name === "kube-system" });
     const older = start("east", "east-3", "--cluster=both");
-    await older.says("cannot tell this Kubernetes cluster from another on the same NATS");
-    await minds("both", "east-2,east-3");
+    await older.untilLogged("cannot tell this Kubernetes cluster from another on the same NATS");
+    await owns("both", "east-2,east-3");
     allow();
     start("east", "east-4", "--cluster=both");
-    await minds("both", "east-2,east-3,east-4");
+    await owns("both", "east-2,east-3,east-4");
   });
 });
 
-const UNHEARD = { log: silentLog, metrics: createMetrics() };
+const SILENT_PORTS = { log: silentLog, metrics: createMetrics() };
 
 function newApi(): FaultyApiServer {
   return new FaultyApiServer({ clock: realClock(), random: systemRandom });

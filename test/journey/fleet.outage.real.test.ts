@@ -46,8 +46,8 @@ describeWithNats("a fleet of two processes, each at a NATS server of its own", (
 
   test("that is partitioned writes nothing wrong and is whole soon after", { timeout: LONG_TEST_MS }, () =>
     expectRecovery(world, GRACE_MS, {
-      told: { a: SILENT, b: SILENT },
-      leavesSomebody: true,
+      logged: { a: SILENT, b: SILENT },
+      leavesMember: true,
       begin: () => Promise.resolve(route.cut()),
       end: () => Promise.resolve(route.mend()),
     }),
@@ -55,8 +55,8 @@ describeWithNats("a fleet of two processes, each at a NATS server of its own", (
 
   test("whose servers are killed and restarted writes nothing wrong and recovers soon", { timeout: LONG_TEST_MS }, () =>
     expectRecovery(world, GRACE_MS, {
-      told: { a: CUT_OFF, b: CUT_OFF },
-      leavesSomebody: false,
+      logged: { a: CUT_OFF, b: CUT_OFF },
+      leavesMember: false,
       begin: () => Promise.all(servers.map((server) => server.kill())),
       end: () => Promise.all(servers.map((server) => server.start())),
     }),

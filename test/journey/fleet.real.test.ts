@@ -57,7 +57,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     await Promise.all(MEMBERS.map((member) => world.start(member, nats.url)));
     await world.ready();
     await pause(RENEW_MS);
-    world.fall(world.standing("dark"));
+    world.fall(world.alive("dark"));
   });
   afterAll(async () => {
     await world.end();
@@ -69,7 +69,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     const fallen = world.fallInEachShard("lit");
     await pause(GRACE_MS - RENEW_MS);
     await end(member);
-    await world.condemned(fallen, 2 * GRACE_MS);
+    await world.untilUnknown(fallen, 2 * GRACE_MS);
     return world.record.latenessMs(fallen, GRACE_MS);
   }
 
@@ -137,7 +137,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...late)).toBeLessThan(EVICTION_LATE_MS);
     expect(record.deletedAgain()).toEqual([]);
-    expect(world.wronged()).toEqual([]);
+    expect(world.wronglyJudged()).toEqual([]);
   });
 
   test("each zone's nodes are tainted within its rate in every window", () => {

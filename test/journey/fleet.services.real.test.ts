@@ -26,10 +26,10 @@ describeWithNats("a process for each service", () => {
   });
 
   test("together they find silent nodes, taint them and evict from them", async () => {
-    world.fall(world.standing("one").slice(0, 3));
+    world.fall(world.alive("one").slice(0, 3));
     const evicted = () => world.fallen.every((node) => world.record.deletedAt.has(node));
     await until("the silent nodes' pods are evicted", evicted);
-    expect(world.wronged()).toEqual([]);
+    expect(world.wronglyJudged()).toEqual([]);
   });
 
   test.for(SERVICE_NAMES)(

@@ -108,7 +108,7 @@ describeWithKube("one scenario on a real API server ends the same", () => {
           const shared = size === 1 ? [] : [`--nats=${nats.url}`, `--member=m-${index}`];
           return new VigilProcess(["run", ...own, ...shared]);
         });
-        await Promise.all(members.map((member) => member.says("running")));
+        await Promise.all(members.map((member) => member.untilLogged("running")));
         return {
           kill: async () => {
             for (const member of members) member.signal("SIGKILL");

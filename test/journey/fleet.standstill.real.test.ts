@@ -92,7 +92,7 @@ describeWithNats("a fleet with a process for each service", () => {
     await Promise.all(
       Object.entries(PROCESSES).map(([name, services]) => world.start(name, nats.url, `--services=${services}`)),
     );
-    world.fall(world.standing("one").slice(0, 1));
+    world.fall(world.alive("one").slice(0, 1));
     await until("the dead node is tainted", () => world.record.taints.length === 1);
   });
   afterAll(async () => {
@@ -108,15 +108,15 @@ describeWithNats("a fleet with a process for each service", () => {
       said.clear();
       world.members.get(member)?.signal("SIGSTOP");
       await pause(STOP_MS / 2);
-      const dying = world.standing("two").slice(0, 1);
+      const dying = world.alive("two").slice(0, 1);
       world.fall(dying);
       await pause(STOP_MS / 2);
       world.members.get(member)?.signal("SIGCONT");
-      await world.condemned(dying, GRACE_MS + SLACK_MS);
+      await world.untilUnknown(dying, GRACE_MS + SLACK_MS);
       await pause(AFTERWARDS_MS);
       expect([...said.unknown].filter((node) => !world.fallen.includes(node))).toEqual([]);
       expect([...said.zoneStates]).toEqual(["Normal"]);
-      expect(world.wronged()).toEqual([]);
+      expect(world.wronglyJudged()).toEqual([]);
       const taintedFirst = world.record.taints[0]?.node ?? "";
       expect(world.record.isTainted(taintedFirst)).toBe(true);
     },
@@ -148,8 +148,8 @@ describeWithNats("a fleet of two processes that share the shards", () => {
     const other = observer === "a" ? "b" : "a";
     const stopped = world.members.get(observer);
     await expectRecovery(world, GRACE_MS, {
-      told: { [other]: "a member of the fleet stopped sending pulses" },
-      leavesSomebody: true,
+      logged: { [other]: "a member of the fleet stopped sending pulses" },
+      leavesMember: true,
       begin: () => Promise.resolve(stopped?.signal("SIGSTOP")),
       end: () => Promise.resolve(stopped?.signal("SIGCONT")),
     });

@@ -59,13 +59,13 @@ describeWithNats("a fleet", () => {
     }
 
     test("is rolled forward and back: every verdict comes, none too early", { timeout: LONG_TEST_MS }, async () => {
-      const fallen = ZONES.flatMap((zone) => world.standing(zone).slice(0, SILENT_PER_ZONE));
+      const fallen = ZONES.flatMap((zone) => world.alive(zone).slice(0, SILENT_PER_ZONE));
       world.fall(fallen);
       await roll(null);
       await roll(previous.main);
       // The last process that saw a lease renewed may be gone: then its node has its grace again, as after a restart.
       const dueAt = Date.now() + GRACE_MS + HANDOVER_MS;
-      await world.condemned(fallen, GRACE_MS + 2 * HANDOVER_MS);
+      await world.untilUnknown(fallen, GRACE_MS + 2 * HANDOVER_MS);
       const { record } = world;
       expect(Math.min(...record.latenessMs(fallen, GRACE_MS))).toBeGreaterThanOrEqual(0);
       const verdictsAt = fallen.map((node) => record.unknownAt.get(node)?.[0] ?? Number.POSITIVE_INFINITY);
@@ -83,7 +83,7 @@ describeWithNats("a fleet", () => {
       expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
       expect(Math.max(...late)).toBeLessThan(HANDOVER_MS);
       expect(record.deletedAgain()).toEqual([]);
-      expect(world.wronged()).toEqual([]);
+      expect(world.wronglyJudged()).toEqual([]);
       expect(record.brokenWindows(TAINTS_PER_SECOND)).toEqual([]);
     });
   });

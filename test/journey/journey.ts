@@ -3,7 +3,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, test, vi } from "vitest";
-import { ALL_WELL, JourneyScene, PROFILE } from "./scene.ts";
+import { ALL_WELL, JourneyFixture, PROFILE } from "./fixture.ts";
 import type { JourneyApi, JourneyBus } from "./worlds.ts";
 
 // Longer than everything that a test waits for one after the other.
@@ -15,11 +15,11 @@ export function journey(
   makeBus: () => Promise<JourneyBus>,
   { hasBusServer }: { readonly hasBusServer: boolean },
 ): void {
-  let world: JourneyScene;
+  let world: JourneyFixture;
   let endFirst: () => Promise<void>;
 
   beforeAll(async () => {
-    world = new JourneyScene(await makeApi(), await makeBus());
+    world = new JourneyFixture(await makeApi(), await makeBus());
     await world.begin();
     endFirst = await world.start("one");
   });

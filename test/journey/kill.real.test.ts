@@ -10,14 +10,14 @@ import { Stage, vigilWith } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 
 /** One taint per 5 s: longer than a start takes, so a rate limiter that restarted full would show. */
-const TURNS_PER_SECOND = 0.2;
+const TAINTS_PER_SECOND = 0.2;
 const TOLERATED_SECONDS = 15;
 /** How late a pod may go after its deadline or after the restart of Vigil. */
 const LATE_SECONDS_MAX = 5;
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 const FLAGS: Readonly<Record<string, string>> = {
   "node-monitor-grace-period": "8s",
-  "node-eviction-rate": String(TURNS_PER_SECOND),
+  "node-eviction-rate": String(TAINTS_PER_SECOND),
 };
 const WITHIN = { withinMs: 60_000, everyMs: 20 };
 
@@ -63,7 +63,7 @@ function left(name: string, uid: string): void {
 }
 
 /** How many Events report the deletion of each pod, by pod name. */
-async function deletionsTold(): Promise<Map<string, number>> {
+async function reportedDeletions(): Promise<Map<string, number>> {
   interface ApiEvent {
     readonly message: string;
     readonly count: number;
@@ -72,8 +72,8 @@ async function deletionsTold(): Promise<Map<string, number>> {
   const { items } = (await stage.kubectl("get", "events", "--field-selector=reason=TaintManagerEviction")) as {
     items: ApiEvent[];
   };
-  const told = items.filter(({ message }) => message.startsWith("Marking for deletion"));
-  return new Map(told.map(({ involvedObject, count }) => [involvedObject.name, count]));
+  const reported = items.filter(({ message }) => message.startsWith("Marking for deletion"));
+  return new Map(reported.map(({ involvedObject, count }) => [involvedObject.name, count]));
 }
 
 describeWithKube("vigil run, killed in the middle", () => {
@@ -139,7 +139,7 @@ describeWithKube("vigil run, killed in the middle", () => {
     const tooFast = stamps.flatMap((first, from) =>
       stamps.slice(from + 1).filter((last, more) => {
         const windowSeconds = last - first + 1; // Stamps are cut to whole seconds.
-        return more + 2 > 1 + TURNS_PER_SECOND * windowSeconds;
+        return more + 2 > 1 + TAINTS_PER_SECOND * windowSeconds;
       }),
     );
     expect(tooFast, stamps.join()).toEqual([]);
@@ -184,8 +184,8 @@ describeWithKube("vigil run, killed in the middle", () => {
     await pause(2_000);
     expect(intolerant.filter((name) => leftAt.get(name)?.size !== 1)).toEqual([]);
     expect(tolerant.filter((name) => leftAt.has(name) || !staying.has(name))).toEqual([]);
-    const told = await deletionsTold();
-    expect([...told].filter(([name, count]) => name.startsWith(prefix) && count > 1)).toEqual([]);
-    expect(tolerant.filter((name) => told.has(name))).toEqual([]);
+    const reported = await reportedDeletions();
+    expect([...reported].filter(([name, count]) => name.startsWith(prefix) && count > 1)).toEqual([]);
+    expect(tolerant.filter((name) => reported.has(name))).toEqual([]);
   });
 });

@@ -50,7 +50,7 @@ async function start(name: string): Promise<Started> {
   const vigil = new VigilProcess(["run", "--log-format=json", `--kubeconfig=${stage.kubeconfig}`, ...flags]);
   const started = { name, vigil, url: `http://127.0.0.1:${port}` };
   running.set(name, started);
-  await vigil.says("running");
+  await vigil.untilLogged("running");
   await until(`${name} is ready`, async () => (await readiness(started)).status === 200, WITHIN);
   return started;
 }

@@ -14,11 +14,11 @@ export interface Outage {
   begin(): Promise<unknown>;
   end(): Promise<unknown>;
   /** The log messages of members about it, by their names. */
-  readonly told: Readonly<Record<string, string>>;
+  readonly logged: Readonly<Record<string, string>>;
   /**
    * Whether a member remains that finds dead nodes during the outage: then the outage lasts until that has happened.
    */
-  readonly leavesSomebody: boolean;
+  readonly leavesMember: boolean;
 }
 
 /**
@@ -30,15 +30,15 @@ export async function expectRecovery(world: FleetWorld, graceMs: number, outage:
   await outage.begin();
   const within = world.fallInEachShard("one");
   await pause(OUTAGE_MS);
-  for (const [name, message] of Object.entries(outage.told)) {
+  for (const [name, message] of Object.entries(outage.logged)) {
     const lines = () => world.members.get(name)?.logged.slice(heard.get(name)) ?? [];
     await until(`${name} says ${message}`, () => lines().some((line) => line.message.includes(message)));
   }
-  if (outage.leavesSomebody) await world.condemned(within, RECOVERY_MS + graceMs);
+  if (outage.leavesMember) await world.untilUnknown(within, RECOVERY_MS + graceMs);
   await outage.end();
   const fallen = [...within, ...world.fallInEachShard("two")];
-  await world.condemned(fallen, RECOVERY_MS + graceMs);
+  await world.untilUnknown(fallen, RECOVERY_MS + graceMs);
   expect(Math.min(...world.record.latenessMs(fallen, graceMs))).toBeGreaterThanOrEqual(0);
   expect(fallen.map((node) => world.record.unknownAt.get(node)?.length)).toEqual(fallen.map(() => 1));
-  expect(world.wronged()).toEqual([]);
+  expect(world.wronglyJudged()).toEqual([]);
 }

@@ -53,7 +53,7 @@ describeWithKube("the eviction rate of a policy on a split bus and a real kube-a
     const listen = `127.0.0.1:${await freePort()}`;
     const flags = [`--config=${config}`, `--listen=${listen}`, `--member=${member}`, `--nats=${nats.url}`];
     const process = new VigilProcess(["run", "--log-format=json", `--kubeconfig=${kubeconfig}`, ...flags]);
-    await process.says("running");
+    await process.untilLogged("running");
     return { nats, process, console: `http://${listen}` };
   };
 

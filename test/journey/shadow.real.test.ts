@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { until } from "../support/until.ts";
-import { JourneyScene, PROFILE } from "./scene.ts";
+import { JourneyFixture, PROFILE } from "./fixture.ts";
 import { embeddedApi, type JourneyApi, memoryBus, realApi } from "./worlds.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -16,45 +16,45 @@ const NODE = { kind: "Node", namespace: "", name: "actor" } as const;
 const POD = { kind: "Pod", namespace: "default", name: "guest" } as const;
 
 function shadowJourney(makeApi: () => Promise<JourneyApi>): void {
-  let scene: JourneyScene;
-  const atMs = (ask: string): number => scene.shadowed.find((write) => write.ask === ask)?.atMs ?? Number.NaN;
+  let fixture: JourneyFixture;
+  const atMs = (ask: string): number => fixture.shadowed.find((write) => write.ask === ask)?.atMs ?? Number.NaN;
   const happens = (ask: string, name: string) =>
     until(`${ask} about ${name} is shadowed`, () => shadowedOf(ask, name).length > 0, WITHIN);
   const shadowedOf = (ask: string, name: string) =>
-    scene.shadowed.filter((write) => write.ask === ask && write.name === name);
+    fixture.shadowed.filter((write) => write.ask === ask && write.name === name);
 
   beforeAll(async () => {
-    scene = new JourneyScene(await makeApi(), await memoryBus());
-    await scene.begin();
-    await scene.addPod("guest", TOLERATED_S);
-    await scene.start("shadow", SERVICE_NAMES, true);
+    fixture = new JourneyFixture(await makeApi(), await memoryBus());
+    await fixture.begin();
+    await fixture.addPod("guest", TOLERATED_S);
+    await fixture.start("shadow", SERVICE_NAMES, true);
   });
 
-  afterAll(() => scene.end());
+  afterAll(() => fixture.end());
 
   test("verdict and deletion come when they would have, unwritten", async () => {
     await happens("asked.taint", "actor");
-    scene.shadowed.length = 0;
-    scene.actor.stop();
+    fixture.shadowed.length = 0;
+    fixture.actor.stop();
     await happens("asked.condition", "actor");
-    const before = JSON.stringify(await scene.read(NODE));
+    const before = JSON.stringify(await fixture.read(NODE));
     await happens("asked.eviction", "guest");
     const waitedMs = atMs("asked.eviction") - atMs("asked.condition");
     expect(waitedMs).toBeGreaterThan(TOLERATED_S * 1000 - 1_100);
     expect(waitedMs).toBeLessThan(TOLERATED_S * 1000 + LATE_MS);
-    expect(JSON.stringify(await scene.read(NODE))).toBe(before);
-    expect(await scene.read(POD)).toMatchObject({ metadata: { name: "guest" } });
-    expect(await scene.read(POD)).not.toHaveProperty("metadata.deletionTimestamp");
-    expect([...scene.condemned]).toEqual(["actor"]);
+    expect(JSON.stringify(await fixture.read(NODE))).toBe(before);
+    expect(await fixture.read(POD)).toMatchObject({ metadata: { name: "guest" } });
+    expect(await fixture.read(POD)).not.toHaveProperty("metadata.deletionTimestamp");
+    expect([...fixture.madeUnknown]).toEqual(["actor"]);
   });
 
   test("a node that returns and falls silent again counts from the start", async () => {
-    scene.shadowed.length = 0;
-    scene.actor.resume();
+    fixture.shadowed.length = 0;
+    fixture.actor.resume();
     await happens("asked.taint", "actor");
-    scene.shadowed.length = 0;
+    fixture.shadowed.length = 0;
     const stoppedMs = performance.now();
-    scene.actor.stop();
+    fixture.actor.stop();
     await happens("asked.eviction", "guest");
     const leastMs = PROFILE.nodeMonitorGraceMs + TOLERATED_S * 1000 - 1_100;
     expect(atMs("asked.eviction") - stoppedMs).toBeGreaterThan(leastMs);

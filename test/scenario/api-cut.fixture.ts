@@ -19,14 +19,14 @@ const TOLERATIONS = [
 ];
 
 /** A fleet, the nodes that a test stops, and the member that observes first. */
-export interface Scene {
+export interface Fixture {
   readonly world: VirtualFleet;
   readonly doomed: readonly TestKubelet[];
   readonly observing: FleetMember;
 }
 
 /** A fleet of three, twenty nodes that stay alive, and six nodes to stop with one pod each. */
-export function scene(members: readonly string[] = MEMBERS): Scene {
+export function fixture(members: readonly string[] = MEMBERS): Fixture {
   const world = new VirtualFleet();
   for (let index = 0; index < 20; index++) world.addNode({ name: `live-${index}` });
   const doomed = [0, 1, 2, 3, 4, 5].map((index) => world.addNode({ name: `doomed-${index}` }));
@@ -42,18 +42,18 @@ export const stopAll = (kubelets: readonly TestKubelet[]) => {
 };
 
 /** How many of the doomed nodes are Unknown. */
-export const unknown = ({ world, doomed }: Scene) =>
+export const unknown = ({ world, doomed }: Fixture) =>
   doomed.filter(({ name }) => world.conditions(name).join() === ALL_UNKNOWN.join()).length;
 
 /** How many of the doomed nodes have lost their pod. */
-export const evicted = ({ world, doomed }: Scene) =>
+export const evicted = ({ world, doomed }: Fixture) =>
   doomed.filter(({ name }) => {
     const pod = world.read({ kind: "Pod", namespace: "default", name: `pod-of-${name}` });
     return pod === null || pod.metadata.deletionTimestamp !== undefined;
   }).length;
 
 /** Expects that Vigil wrote nothing about the live nodes. */
-export function expectLiveWell({ world }: Scene): void {
+export function expectLiveWell({ world }: Fixture): void {
   for (let index = 0; index < 20; index++) {
     expect(world.conditions(`live-${index}`)).toEqual(ALL_WELL);
     expect(world.taints(`live-${index}`)).toEqual([]);

@@ -11,21 +11,21 @@ import {
   evicted,
   expectLiveWell,
   expectOneOwnerEach,
+  fixture,
   GRACE_MS,
   MEMBERS,
   OF_API,
-  scene,
   shares,
   stopAll,
   TAKEOVER_MS,
   unknown,
-} from "./api-cut.scene.ts";
+} from "./api-cut.fixture.ts";
 
 const UNREACHABLE = "node.kubernetes.io/unreachable:NoExecute";
 
 describe.each(API_CUTS)("the observing member is cut off (%s)", (cut) => {
   test("another observes; six dead nodes are found", () => {
-    const setting = scene();
+    const setting = fixture();
     const { world, doomed, observing } = setting;
     observing.path.sever(cut);
     stopAll(doomed);
@@ -41,7 +41,7 @@ describe.each(API_CUTS)("the observing member is cut off (%s)", (cut) => {
   });
 
   test("no live node is found silent, then or later", () => {
-    const setting = scene();
+    const setting = fixture();
     const { world, observing } = setting;
     const judged = world.received("judged.node");
     const repair = observing.path.sever(cut);
@@ -53,7 +53,7 @@ describe.each(API_CUTS)("the observing member is cut off (%s)", (cut) => {
   });
 
   test("it observes again later; silence counts on", () => {
-    const setting = scene();
+    const setting = fixture();
     const { world, doomed, observing } = setting;
     const repair = observing.path.sever(cut);
     world.advance(20_000);
@@ -70,7 +70,7 @@ describe.each(API_CUTS)("the observing member is cut off (%s)", (cut) => {
 test.each(["replies", "silent", "refused"] as const)(
   "time in which no member observed does not count as silence (%s)",
   (cut) => {
-    const setting = scene();
+    const setting = fixture();
     const { world, doomed, observing } = setting;
     const judged = world.received("judged.node");
     stopAll(doomed);
@@ -88,7 +88,7 @@ test.each(["replies", "silent", "refused"] as const)(
 
 describe("a member cut off", () => {
   test("loses its API services within 15 s and keeps its judging shards", () => {
-    const { world } = scene();
+    const { world } = fixture();
     const [before, cut] = [shares(world, "node"), MEMBERS[1] ?? ""];
     world.members.get(cut)?.path.sever("silent");
     world.advance(TAKEOVER_MS);
@@ -98,7 +98,7 @@ describe("a member cut off", () => {
   });
 
   test("gets no shard, and gets shards again once it is back", () => {
-    const { world, observing } = scene();
+    const { world, observing } = fixture();
     const repair = observing.path.sever("silent");
     world.advance(20_000);
     const joined = world.join("d");
@@ -113,7 +113,7 @@ describe("a member cut off", () => {
   });
 
   test("for less than watchBlindMs keeps every shard", () => {
-    const { world, observing } = scene();
+    const { world, observing } = fixture();
     const repair = observing.path.sever("refused");
     world.advance(9_900);
     repair("goOn");
@@ -122,7 +122,7 @@ describe("a member cut off", () => {
   });
 
   test("leaves its writes to other members, which carry them out", () => {
-    const setting = scene();
+    const setting = fixture();
     const { world, doomed } = setting;
     const observer = world.observing().name;
     const [writer = ""] = MEMBERS.filter((member) => member !== observer);
@@ -150,7 +150,7 @@ describe("a member cut off", () => {
 });
 
 test("a standby that is cut off itself does not take over", () => {
-  const { world, observing } = scene();
+  const { world, observing } = fixture();
   const [standby, other] = [...world.members.values()].filter(({ name }) => name !== observing.name);
   standby?.path.sever("silent");
   world.advance(20_000);
@@ -161,7 +161,7 @@ test("a standby that is cut off itself does not take over", () => {
 });
 
 test("a cut-off member takes its shards back when the only able member dies", () => {
-  const { world, observing } = scene(["a", "b"]);
+  const { world, observing } = fixture(["a", "b"]);
   observing.path.sever("silent");
   world.advance(TAKEOVER_MS);
   world.observing().kill();
@@ -170,7 +170,7 @@ test("a cut-off member takes its shards back when the only able member dies", ()
 });
 
 test("the log, the metric and the report show that a member is cut off", async () => {
-  const { world, observing } = scene();
+  const { world, observing } = fixture();
   const repair = observing.path.sever("refused");
   world.advance(TAKEOVER_MS);
   expect(observing.reachability.report()).toMatchObject({ able: false, problem: "connect ECONNREFUSED" });

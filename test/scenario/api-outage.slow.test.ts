@@ -5,11 +5,11 @@
 import { describe, expect, test } from "vitest";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { API_CUTS } from "../sim/api-path.ts";
-import { expectLiveWell, GRACE_MS, MEMBERS, OF_API, scene, shares, stopAll, unknown } from "./api-cut.scene.ts";
+import { expectLiveWell, fixture, GRACE_MS, MEMBERS, OF_API, shares, stopAll, unknown } from "./api-cut.fixture.ts";
 
 describe("without any API server", () => {
   test("no shard moves when the outage begins or ends", () => {
-    const { world } = scene();
+    const { world } = fixture();
     const back = world.api.faults.refuse();
     world.advance(300_000);
     back();
@@ -20,7 +20,7 @@ describe("without any API server", () => {
   });
 
   test("no shard moves if all are cut off in 1 s, by any fault", () => {
-    const { world } = scene();
+    const { world } = fixture();
     const repairs = API_CUTS.slice(0, 3).map((cut, index) => {
       const repair = world.members.get(MEMBERS[index] ?? "")?.path.sever(cut);
       world.advance(300);
@@ -34,7 +34,7 @@ describe("without any API server", () => {
   });
 
   test("the last able member keeps its shards if cut off too", () => {
-    const { world, observing } = scene();
+    const { world, observing } = fixture();
     for (const { name, path } of world.members.values()) if (name !== observing.name) path.sever("refused");
     world.advance(20_000);
     observing.path.sever("refused");
@@ -44,7 +44,7 @@ describe("without any API server", () => {
   });
 
   test("the first member that is able again takes over", () => {
-    const setting = scene();
+    const setting = fixture();
     const { world, doomed, observing } = setting;
     const repairs = [...world.members.values()].map(({ name, path }) => [name, path.sever("silent")] as const);
     world.advance(60_000);
@@ -59,7 +59,7 @@ describe("without any API server", () => {
 });
 
 test("a flapping link moves shards at most every half minute; dead nodes are found", () => {
-  const setting = scene();
+  const setting = fixture();
   const { world, doomed, observing } = setting;
   stopAll(doomed);
   for (let cycle = 0; cycle < 30; cycle++) {
@@ -76,14 +76,14 @@ test("a flapping link moves shards at most every half minute; dead nodes are fou
 });
 
 test("an overloaded API server makes no member unable: 429 is an answer", () => {
-  const { world } = scene();
+  const { world } = fixture();
   world.api.faults.add({ fault: { kind: "status", code: 429, retryAfterSeconds: 1 } });
   world.advance(60_000);
   expect([...world.members.values()].map(({ reachability }) => reachability.report().able)).toEqual([true, true, true]);
 });
 
 test("a slow API server makes no member unable: a late answer is an answer", () => {
-  const { world } = scene();
+  const { world } = fixture();
   for (const { path } of world.members.values()) path.slow({ get: 5_000, list: 5_000, patch: 5_000, delete: 5_000 });
   world.advance(120_000);
   expect([...world.members.values()].map(({ reachability }) => reachability.report().able)).toEqual([true, true, true]);

@@ -38,7 +38,7 @@ describe.each<ClocksMeanwhile>(["stop", "stop, wall is set"])("a backlog (clocks
     resume();
     world.advance(120 * S);
     expect(observer()).toBe(suspended);
-    expect(world.saidSince("judged.pod").map(({ body }) => body.eviction)).toEqual(["pending", "due"]);
+    expect(world.receivedSince("judged.pod").map(({ body }) => body.eviction)).toEqual(["pending", "due"]);
     expect(world.deletedAt("pod")).toBe(taintedMs + 300 * S);
   });
 
@@ -52,7 +52,7 @@ describe.each<ClocksMeanwhile>(["stop", "stop, wall is set"])("a backlog (clocks
     world.advance(60 * S);
     resume();
     world.advance(30 * S);
-    const judged = world.saidSince("judged.node").filter(({ body }) => body.node === "b-0");
+    const judged = world.receivedSince("judged.node").filter(({ body }) => body.node === "b-0");
     expect(new Set(judged.map(({ body }) => body.ready))).toEqual(new Set(["False"]));
     expect(world.freed).toEqual([]);
   });

@@ -12,20 +12,20 @@ import { ALL_UNKNOWN, ALL_WELL, JUDGES, NODE, OBSERVER, SPINE } from "./spine.ts
 
 const LIVE = ["live-1", "live-2", "live-3"];
 
-interface Cast {
+interface Fixture {
   readonly cluster: VirtualCluster;
   /** A node whose kubelet the test stops. */
   readonly doomed: TestKubelet;
 }
 
 /** Three nodes that stay alive and one to stop. */
-function cast(): Cast {
+function createFixture(): Fixture {
   const cluster = new VirtualCluster();
   for (const name of LIVE) cluster.addNode({ name });
   return { cluster, doomed: cluster.addNode({ name: "doomed" }) };
 }
 
-function expectLiveNodesWell({ cluster }: Cast): void {
+function expectLiveNodesWell({ cluster }: Fixture): void {
   for (const name of LIVE) {
     expect(cluster.conditions(name)).toEqual(ALL_WELL);
     expect(cluster.taints(name)).toEqual([]);
@@ -33,7 +33,7 @@ function expectLiveNodesWell({ cluster }: Cast): void {
 }
 
 /** Kills the doomed node now and expects Vigil to find it within its grace and the slack. */
-function expectDeathFound({ cluster, doomed }: Cast, slackMs: number): void {
+function expectDeathFound({ cluster, doomed }: Fixture, slackMs: number): void {
   doomed.stop();
   cluster.advance(50_001 + slackMs);
   expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
@@ -46,8 +46,8 @@ function listsOf({ metrics }: VirtualProcess): Promise<number> {
 
 describe("the API server", () => {
   test("is gone for 5 min: no node is silent, a dead one is found later", () => {
-    const scene = cast();
-    const { cluster, doomed } = scene;
+    const fixture = createFixture();
+    const { cluster, doomed } = fixture;
     cluster.start(SPINE);
     cluster.advance(30_000);
     const back = cluster.api.faults.refuse();
@@ -55,16 +55,16 @@ describe("the API server", () => {
     cluster.advance(300_000);
     back();
     cluster.advance(49_000);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
     expect(cluster.conditions("doomed")).toEqual(ALL_WELL);
     cluster.advance(15_000);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
   });
 
   test("is gone for a moment: silence counts on, no verdict is late", () => {
-    const scene = cast();
-    const { cluster, doomed } = scene;
+    const fixture = createFixture();
+    const { cluster, doomed } = fixture;
     cluster.start(SPINE);
     cluster.advance(30_000);
     doomed.stop();
@@ -74,23 +74,23 @@ describe("the API server", () => {
     back();
     cluster.advance(27_001);
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
   });
 
   test.each(["end", "break"] as const)("drops every watch (%s): no verdict is wrong and none is late", (how) => {
-    const scene = cast();
-    const { cluster } = scene;
+    const fixture = createFixture();
+    const { cluster } = fixture;
     cluster.start(SPINE);
     cluster.advance(30_000);
     cluster.api.faults.cutWatches({ how });
     cluster.advance(10_000);
-    expectDeathFound(scene, 0);
-    expectLiveNodesWell(scene);
+    expectDeathFound(fixture, 0);
+    expectLiveNodesWell(fixture);
   });
 
   test("answers 410 to resumed watches: relists find what was missed", () => {
-    const scene = cast();
-    const { cluster } = scene;
+    const fixture = createFixture();
+    const { cluster } = fixture;
     cluster.start(SPINE);
     cluster.advance(30_000);
     const back = cluster.api.faults.refuse();
@@ -100,13 +100,13 @@ describe("the API server", () => {
     cluster.api.faults.compact();
     cluster.advance(15_000);
     expect(cluster.published("observed.gone").map(({ body }) => body.node)).toEqual(["live-3"]);
-    expectDeathFound(scene, 0);
+    expectDeathFound(fixture, 0);
     for (const name of ["live-1", "live-2"]) expect(cluster.conditions(name)).toEqual(ALL_WELL);
   });
 
   test("answers 429 to lists (k/k#138701): retries back off, unsynced", async () => {
-    const scene = cast();
-    const { cluster, doomed } = scene;
+    const fixture = createFixture();
+    const { cluster, doomed } = fixture;
     const vigil = cluster.start(SPINE);
     cluster.advance(30_000);
     const refusal = { kind: "status", code: 429, retryAfterSeconds: 1 } as const;
@@ -119,7 +119,7 @@ describe("the API server", () => {
     doomed.stop();
     const before = await listsOf(vigil);
     cluster.advance(300_000);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
     expect(cluster.conditions("doomed")).toEqual(ALL_WELL);
     const lists = (await listsOf(vigil)) - before;
     expect(lists).toBeGreaterThan(300 / 5);
@@ -132,30 +132,30 @@ describe("the API server", () => {
     cluster.advance(5_000);
     expect(await metricValue(vigil.metrics, "vigil_watch_synced", { watch: "leases" })).toBe(1);
     cluster.advance(55_000);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
   });
 
   test("has a stale lease watch (85221): live nodes stay, dead are found", () => {
-    const scene = cast();
-    const { cluster, doomed } = scene;
+    const fixture = createFixture();
+    const { cluster, doomed } = fixture;
     cluster.start(SPINE);
     cluster.advance(30_000);
     const fresh = cluster.api.faults.silenceWatches("leases");
     doomed.stop();
     cluster.advance(120_000);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
     fresh();
     cluster.advance(60_000);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
   });
 });
 
 describe("the observer", () => {
   test("stops: no verdict until a takeover, and earlier silence counts", () => {
-    const scene = cast();
-    const { cluster, doomed } = scene;
+    const fixture = createFixture();
+    const { cluster, doomed } = fixture;
     const first = cluster.start(OBSERVER, { member: "observer-1" });
     cluster.start(JUDGES);
     cluster.advance(30_000);
@@ -166,12 +166,12 @@ describe("the observer", () => {
     cluster.start(OBSERVER, { member: "observer-2" });
     cluster.advance(5_001);
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
   });
 
   test("is away for a minute: every node gets its whole grace again", () => {
-    const scene = cast();
-    const { cluster, doomed } = scene;
+    const fixture = createFixture();
+    const { cluster, doomed } = fixture;
     const first = cluster.start(OBSERVER, { member: "observer-1" });
     cluster.start(JUDGES);
     cluster.advance(30_000);
@@ -184,14 +184,14 @@ describe("the observer", () => {
     expect(cluster.conditions("doomed")).toEqual(ALL_WELL);
     cluster.advance(2_000);
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
   });
 });
 
 describe("the bus", () => {
   test("is cut before the judges for 2 min: no verdict is wrong or late", () => {
-    const scene = cast();
-    const { cluster, doomed } = scene;
+    const fixture = createFixture();
+    const { cluster, doomed } = fixture;
     const observer = cluster.start(OBSERVER, { member: "observer-1" });
     cluster.start(JUDGES);
     cluster.advance(30_000);
@@ -202,14 +202,14 @@ describe("the bus", () => {
     join();
     cluster.advance(5_000);
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
-    expectLiveNodesWell(scene);
+    expectLiveNodesWell(fixture);
   });
 });
 
 describe("the node service", () => {
   test("takes a shard over in a silence and counts from its beginning", () => {
-    const scene = cast();
-    const { cluster, doomed } = scene;
+    const fixture = createFixture();
+    const { cluster, doomed } = fixture;
     const shard = shardOf("doomed");
     const [one, two] = [new HandFleet("one"), new HandFleet("two")];
     for (const service of ["observer", "node-writer"] as const) {

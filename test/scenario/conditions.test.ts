@@ -94,11 +94,11 @@ test("a start removes no NoExecute taint from a node that is not Ready (L4)", ()
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   kubelet.report("Ready", "False");
-  const standing = { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: "2025-12-31T00:00:00Z" };
-  cluster.patch(NODE, { spec: { taints: [standing] } });
+  const existing = { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: "2025-12-31T00:00:00Z" };
+  cluster.patch(NODE, { spec: { taints: [existing] } });
   cluster.start(SPINE);
   cluster.advance(60_000);
-  expect(cluster.node("node-1").spec.taints).toContainEqual(standing);
+  expect(cluster.node("node-1").spec.taints).toContainEqual(existing);
 });
 
 test("old label names follow the new ones (R4.27)", () => {

@@ -270,7 +270,7 @@ test("a node that waits for its grant is published again, in case a message was 
   const world = new EvictionWorld({ evictionMode: "direct" });
   world.addZone("a", 3);
   world.addTolerantPod("a-0", "pod");
-  const { zone: _nobodyGrantsTurns, ...services } = EVICTING;
+  const { zone: _noProcessGrants, ...services } = EVICTING;
   world.start(services, { member: "vigil" });
   world.advance(30 * S);
   world.silence(["a-0"]);

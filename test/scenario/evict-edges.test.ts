@@ -31,9 +31,9 @@ test("a zone of excluded nodes has the usual rate and keeps its bucket (R6.19, L
   world.advance(30 * S);
   world.silence(excluded);
   world.advance(90 * S);
-  const turnsMs = world.tainted.map(({ atMs }) => atMs);
-  expect(turnsMs).toHaveLength(3);
-  const pauses = turnsMs.slice(1).map((atMs, index) => Math.round((atMs - (turnsMs[index] ?? 0)) / S));
+  const grantsMs = world.tainted.map(({ atMs }) => atMs);
+  expect(grantsMs).toHaveLength(3);
+  const pauses = grantsMs.slice(1).map((atMs, index) => Math.round((atMs - (grantsMs[index] ?? 0)) / S));
   expect(pauses).toEqual([10, 10]);
 });
 

@@ -10,7 +10,7 @@ const S = 1000;
 const RATE = Math.fround(0.1);
 
 /** Fails when more nodes were tainted in some window than the burst and the rate allow. */
-function expectPace(tainted: readonly Seen[], burst: number): void {
+function expectRate(tainted: readonly Seen[], burst: number): void {
   const at = tainted.map(({ atMs }) => atMs);
   for (const [first, fromMs] of at.entries()) {
     for (const [last, untilMs] of at.entries()) {
@@ -46,7 +46,7 @@ test("across crashes every window has at most 1 + rate × window taints (P5)", (
       }
       // A start gives every node that is not Unknown yet its whole grace again. Twelve grants follow.
       world.advance(50 * S + 12 * 10 * S + 10 * S);
-      expectPace(world.tainted, 1);
+      expectRate(world.tainted, 1);
       expect(world.tainted).toHaveLength(12);
     }),
     { numRuns: 12 },
@@ -60,19 +60,19 @@ test("two owners of one zone keep its rate together, but for one grant when they
   world.advance(70 * S);
   second.kill();
   world.advance(60 * S);
-  expectPace(world.tainted, 2);
+  expectRate(world.tainted, 2);
   expect(world.tainted).toHaveLength(12);
 });
 
 test("a grant that the API refuses is granted again, and refused grants never pile up", () => {
   const world = illZone();
-  const isTurn = ({ verb, body }: { verb: string; body: string | null }): boolean =>
+  const isGrant = ({ verb, body }: { verb: string; body: string | null }): boolean =>
     verb === "patch" && body?.includes('"NoExecute"') === true;
-  const mend = world.api.faults.add({ fault: { kind: "status", code: 429, retryAfterSeconds: 1 }, when: isTurn });
+  const mend = world.api.faults.add({ fault: { kind: "status", code: 429, retryAfterSeconds: 1 }, when: isGrant });
   world.advance(140 * S);
   expect(world.tainted).toEqual([]);
   mend();
   world.advance(400 * S);
-  expectPace(world.tainted, 1);
+  expectRate(world.tainted, 1);
   expect(world.tainted).toHaveLength(12);
 });

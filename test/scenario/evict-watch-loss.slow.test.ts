@@ -9,7 +9,7 @@ import { HandFleet } from "../support/hand-fleet.ts";
 const S = 1000;
 const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
 const TOLERATION_MS = 60 * S;
-const SIGHTS = "vigil.v1/taints-seen";
+const TAINTS_SEEN = "vigil.v1/taints-seen";
 
 /** Three nodes. The pod on the first tolerates maintenance for a minute. */
 function cluster(): EvictionWorld {
@@ -20,9 +20,9 @@ function cluster(): EvictionWorld {
   return world;
 }
 
-const sightsOn = (world: EvictionWorld) => {
+const taintsSeenOn = (world: EvictionWorld) => {
   const annotations = world.read({ kind: "Node", namespace: "", name: "a-0" })?.metadata.annotations;
-  return (annotations as Record<string, string> | undefined)?.[SIGHTS];
+  return (annotations as Record<string, string> | undefined)?.[TAINTS_SEEN];
 };
 
 test("a taint set again before its old annotation is removed counts from then", () => {
@@ -33,7 +33,7 @@ test("a taint set again before its old annotation is removed counts from then", 
   world.advance(55 * S);
   world.api.faults.add({
     fault: { kind: "latency", requestMs: 50 },
-    when: ({ body }) => body?.includes(SIGHTS) === true,
+    when: ({ body }) => body?.includes(TAINTS_SEEN) === true,
   });
   world.taint("a-0", []);
   world.taint("a-0", [MAINTENANCE]);
@@ -52,13 +52,13 @@ test("an annotation is removed although the first request for it was lost", () =
   world.advance(10 * S);
   world.taint("a-0", [MAINTENANCE]);
   world.advance(5 * S);
-  expect(sightsOn(world)).toContain("maintenance:NoExecute");
+  expect(taintsSeenOn(world)).toContain("maintenance:NoExecute");
   writer.kill();
   world.taint("a-0", []);
   world.advance(3 * S);
   world.start(writers, { member: "writer-again" });
   world.advance(3600 * S);
-  expect(sightsOn(world)).toBeUndefined();
+  expect(taintsSeenOn(world)).toBeUndefined();
   const againMs = world.clock.monotonicMs();
   world.taint("a-0", [MAINTENANCE]);
   world.advance(200 * S);

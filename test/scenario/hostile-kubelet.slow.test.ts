@@ -99,9 +99,9 @@ test("a node with thousands of taints is evicted when granted, and keeps them al
   world.silence([HOSTILE]);
   world.advance(FOUND_MS);
   expect(world.taintedAt(HOSTILE)).toBeDefined();
-  const standing = world.taints(HOSTILE);
-  expect(standing).toEqual(expect.arrayContaining([`${UNREACHABLE}:NoExecute`, `${UNREACHABLE}:NoSchedule`]));
-  expect(standing).toHaveLength(4002);
+  const existing = world.taints(HOSTILE);
+  expect(existing).toEqual(expect.arrayContaining([`${UNREACHABLE}:NoExecute`, `${UNREACHABLE}:NoSchedule`]));
+  expect(existing).toHaveLength(4002);
   world.revive([HOSTILE]);
   world.advance(10 * S);
   expect(world.taints(HOSTILE)).toHaveLength(4000);

@@ -13,7 +13,7 @@ const TOLERATIONS = [
 ];
 
 /** Three members and twenty nodes; the first is dead, the second comes back with the API server. */
-function scene() {
+function fixture() {
   const world = new VirtualFleet();
   const kubelets = Array.from({ length: 20 }, (_, index) => world.addNode({ name: `n-${index}` }));
   for (const node of ["n-0", "n-1"]) world.addPod(node, `pod-${node}`, { spec: { tolerations: TOLERATIONS } });
@@ -49,7 +49,7 @@ test.each([
     },
   ],
 ])("after an outage, %s, only the pod of the dead node goes", (_what, planned) => {
-  const { world, resume, isGone } = scene();
+  const { world, resume, isGone } = fixture();
   resume();
   world.advance(5 * S);
   planned(world)();

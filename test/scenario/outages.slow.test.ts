@@ -19,7 +19,7 @@ const GRACE_MS = 50 * S;
 const PROMPT_MS = 15 * S;
 
 /** A zone of `size` nodes of which the first `silent` stop at 30 s, each with a pod of default tolerations. */
-function scene(size: number, silent: number): { world: EvictionWorld; names: string[]; ill: string[] } {
+function fixture(size: number, silent: number): { world: EvictionWorld; names: string[]; ill: string[] } {
   const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 }, []);
   const names = world.addZone("a", size);
   const ill = names.slice(0, silent);
@@ -48,7 +48,7 @@ function outage(world: EvictionWorld, all: readonly string[], ms: number, return
 
 describe("an outage longer than countdowns", () => {
   test("no pod of a node that lives is deleted", () => {
-    const { world, names } = scene(20, 3);
+    const { world, names } = fixture(20, 3);
     outage(world, names, 600 * S, names);
     world.advance(900 * S);
     expect(world.deleted).toEqual([]);
@@ -56,7 +56,7 @@ describe("an outage longer than countdowns", () => {
   });
 
   test("a dead node loses its pods after its rest", () => {
-    const { world, names } = scene(20, 1);
+    const { world, names } = fixture(20, 1);
     const fromMs = world.clock.monotonicMs();
     outage(world, names, 600 * S, names.slice(1));
     const outageMs = 600 * S;
@@ -68,7 +68,7 @@ describe("an outage longer than countdowns", () => {
   });
 
   test("a pod due soon waits for the grace", () => {
-    const { world, names } = scene(20, 1);
+    const { world, names } = fixture(20, 1);
     world.advance(TOLERATED_MS + (world.taintedAt("a-0") ?? 0) - world.clock.monotonicMs() - 5 * S);
     outage(world, names, 600 * S, names.slice(1));
     const endMs = world.clock.monotonicMs() - 9 * S;
@@ -78,14 +78,14 @@ describe("an outage longer than countdowns", () => {
   });
 
   test("half a zone of 20 keeps its pods", () => {
-    const { world, names } = scene(20, 10);
+    const { world, names } = fixture(20, 10);
     outage(world, names, 900 * S, names);
     world.advance(900 * S);
     expect(world.deleted).toEqual([]);
   });
 
   test("none of less than two renewals", () => {
-    const { world, names } = scene(20, 1);
+    const { world, names } = fixture(20, 1);
     const back = world.api.faults.refuse();
     world.silence(names.slice(1));
     world.advance(8 * S);
@@ -99,7 +99,7 @@ describe("an outage longer than countdowns", () => {
 
 describe("no pod is deleted where", () => {
   test("the control plane returns 2 min before workers", () => {
-    const { world, names } = scene(20, 5);
+    const { world, names } = fixture(20, 5);
     const planes = names.slice(17);
     world.silence(names);
     world.crash(12 * 3600 * S);
@@ -111,7 +111,7 @@ describe("no pod is deleted where", () => {
   });
 
   test("Vigil starts with the API server", () => {
-    const { world, names } = scene(20, 3);
+    const { world, names } = fixture(20, 3);
     world.silence(names);
     world.crash(600 * S);
     world.advance(8 * S);
@@ -121,7 +121,7 @@ describe("no pod is deleted where", () => {
   });
 
   test("Vigil starts a minute after the first workers", () => {
-    const { world, names, ill } = scene(20, 3);
+    const { world, names, ill } = fixture(20, 3);
     world.silence(names);
     world.crash(60 * S, () => {
       world.advance(600 * S);
@@ -141,7 +141,7 @@ describe("a crash of Vigil alone", () => {
     [20, 3],
     [20, 60],
   ])("of %d nodes, for %d s, moves no countdown", (size, downS) => {
-    const { world } = scene(size, 1);
+    const { world } = fixture(size, 1);
     world.advance(60 * S);
     world.crash(downS * S);
     world.advance(600 * S);
@@ -151,7 +151,7 @@ describe("a crash of Vigil alone", () => {
   });
 
   test("beyond the kept history makes evictions late", () => {
-    const { world } = scene(20, 1);
+    const { world } = fixture(20, 1);
     world.crash(600 * S, () => {
       world.advance(400 * S);
       world.api.faults.compact();
@@ -163,7 +163,7 @@ describe("a crash of Vigil alone", () => {
   });
 
   test("that ends after a deadline evicts at once", () => {
-    const { world } = scene(20, 1);
+    const { world } = fixture(20, 1);
     world.advance(200 * S);
     world.crash(60 * S);
     const startedMs = world.clock.monotonicMs();
@@ -195,7 +195,7 @@ test("how long nodes were heard is recorded before any countdown runs", () => {
 
 describe("the memory of outages", () => {
   test("is kept by the next process", () => {
-    const { world, names } = scene(20, 1);
+    const { world, names } = fixture(20, 1);
     outage(world, names, 600 * S, names.slice(1));
     world.crash(5 * S);
     world.advance(900 * S);
@@ -205,7 +205,7 @@ describe("the memory of outages", () => {
   });
 
   test("that cannot be read starts each countdown again, once", () => {
-    const { world } = scene(20, 1);
+    const { world } = fixture(20, 1);
     const body = { ...configMap, data: { outages: "[{" } };
     world.write({ verb: "create", ref: FREEZE_CONFIG_MAP, urgency: 0, body });
     world.advance(10 * S);
@@ -218,7 +218,7 @@ describe("the memory of outages", () => {
   });
 
   test("that cannot be written starts each countdown again", () => {
-    const { world, names } = scene(20, 1);
+    const { world, names } = fixture(20, 1);
     const isMemory = ({ resource, verb }: Call): boolean =>
       resource.plural === "configmaps" && verb !== "list" && verb !== "watch";
     world.api.faults.add({ fault: { kind: "status", code: 403 }, when: isMemory });
@@ -232,7 +232,7 @@ describe("the memory of outages", () => {
   });
 
   test("that a person writes keeps the rest of a countdown", () => {
-    const { world, names } = scene(20, 1);
+    const { world, names } = fixture(20, 1);
     const isOurs = ({ resource, verb }: Call): boolean =>
       resource.plural === "configmaps" && (verb === "create" || verb === "patch");
     const grant = world.api.faults.add({ fault: { kind: "status", code: 403 }, when: isOurs });
@@ -255,7 +255,7 @@ describe("the memory of outages", () => {
 });
 
 test("no pod of a healed node goes when a backup is restored under Vigil", () => {
-  const { world, names } = scene(20, 1);
+  const { world, names } = fixture(20, 1);
   const backup = world.api.snapshot();
   world.revive(names.slice(0, 1));
   world.advance(3600 * S);

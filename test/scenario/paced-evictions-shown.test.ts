@@ -7,7 +7,7 @@ const S = 1000;
 const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
 
 /** Node a-0 is drained by hand: of its five pods two may go in a minute. */
-function pacedWorld(maxPerMinute: number): ExplainedWorld {
+function rateLimitedWorld(maxPerMinute: number): ExplainedWorld {
   const evictions = { maxPerMinute, maxPerNamespacePerMinute: maxPerMinute };
   const world = new ExplainedWorld([{ name: "gpu", spec: { selector: {}, evictions } }]);
   world.addZone("a", 3);
@@ -29,7 +29,7 @@ function waiting(world: ExplainedWorld): (string | undefined)[] {
 }
 
 test("a pod that waits has its place, its expected time and the field", () => {
-  const world = pacedWorld(2);
+  const world = rateLimitedWorld(2);
   expect(waiting(world)).toEqual([
     "waits, number 1 of 3, in 40 s (evictions.maxPerMinute of gpu)",
     "waits, number 2 of 3, in 40 s (evictions.maxPerMinute of gpu)",
@@ -46,7 +46,7 @@ test("a pod that waits has its place, its expected time and the field", () => {
 
 test("a ledger that starts later shows the same", () => {
   const shown = (isLate: boolean): unknown => {
-    const world = pacedWorld(2);
+    const world = rateLimitedWorld(2);
     world.advance(17 * S);
     if (isLate) world.restartLedger();
     world.advance(12 * S);
@@ -56,7 +56,7 @@ test("a ledger that starts later shows the same", () => {
 });
 
 test("a limit of 0 is named, without an expected time", () => {
-  const world = pacedWorld(0);
+  const world = rateLimitedWorld(0);
   expect(waiting(world)).toEqual(
     [1, 2, 3, 4, 5].map((place) => `waits, number ${place} of 5 (evictions.maxPerMinute of gpu)`),
   );
@@ -66,7 +66,7 @@ test("a limit of 0 is named, without an expected time", () => {
 });
 
 test("a pod whose countdown is cancelled waits for nothing", () => {
-  const world = pacedWorld(2);
+  const world = rateLimitedWorld(2);
   world.taint("a-0", []);
   world.advance(2 * S);
   expect(world.reader.pendingEvictions(10)).toEqual([]);

@@ -14,12 +14,12 @@ const SILENT_MS = 80_001;
 const REQUESTS = 5;
 
 /** A patch that changes something each time. */
-interface SomebodysPatch {
+interface UserPatch {
   readonly body: unknown;
   readonly path?: string;
 }
 
-const PATCHES: Readonly<Record<string, (count: number) => SomebodysPatch>> = {
+const PATCHES: Readonly<Record<string, (count: number) => UserPatch>> = {
   "a label": (count) => ({ body: { metadata: { labels: { count: `${count}` } } } }),
   "an annotation": (count) => ({ body: { metadata: { annotations: { count: `${count}` } } } }),
   "a condition of its own": (count) => {
@@ -35,7 +35,7 @@ class PatchedNode {
   #isVigils = true;
   #count = 0;
 
-  constructor(patchOf: (count: number) => SomebodysPatch, latencyMs: number) {
+  constructor(patchOf: (count: number) => UserPatch, latencyMs: number) {
     this.world.addZone("a", 6);
     this.world.run();
     this.world.advance(30 * S);
@@ -54,7 +54,7 @@ class PatchedNode {
     return result;
   }
 
-  #patch(patchOf: (count: number) => SomebodysPatch): void {
+  #patch(patchOf: (count: number) => UserPatch): void {
     const { body, path = "" } = patchOf(this.#count++);
     const headers = { "content-type": "application/strategic-merge-patch+json" };
     const request = { method: "PATCH", path: `/api/v1/nodes/a-0${path}`, headers, body: JSON.stringify(body) };

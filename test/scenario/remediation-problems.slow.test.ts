@@ -8,7 +8,7 @@ import { remediationRoles } from "../../services/cli/rbac/remediation-rules.poli
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
-import { GROUP, RemediationWorld, type Remediators, stepOf } from "./remediations.scene.ts";
+import { GROUP, RemediationWorld, type Remediators, stepOf } from "./remediations.fixture.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;

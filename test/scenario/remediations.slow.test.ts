@@ -6,7 +6,7 @@ import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { recordOf } from "../../services/structures/json.ts";
 import { previewedOn } from "../cli/preview/preview-world.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
-import { GROUP, RemediationWorld, stepOf } from "./remediations.scene.ts";
+import { GROUP, RemediationWorld, stepOf } from "./remediations.fixture.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;

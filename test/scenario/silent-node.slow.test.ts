@@ -280,10 +280,10 @@ test("a verdict does not depend on an observation without Ready that was lost", 
   kubelet.stop();
   const { clock, transport } = cluster;
   const whose = { service: "observer", member: "stranger", log: recordingLog(), metrics: createMetrics() };
-  const stranger = typedBus({ transport, clock, cluster: "test", mailboxMessagesMax: 100, ...whose });
+  const foreign = typedBus({ transport, clock, cluster: "test", mailboxMessagesMax: 100, ...whose });
   const status = { node: "node-1", kind: "status", renewedAt: null, seenAt: clock.wallMs() } as const;
   const heartbeats = [{ ...status, resourceVersion: "of another state" }];
-  stranger.publish("observed.lease", { shard: shardOf("node-1"), heartbeats }, null);
+  foreign.publish("observed.lease", { shard: shardOf("node-1"), heartbeats }, null);
   cluster.advance(51_000);
   const [ask] = cluster.published("asked.condition");
   expect(ask?.body.resourceVersion).toBe(cluster.node("node-1").metadata.resourceVersion);

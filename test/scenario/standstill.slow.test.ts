@@ -50,7 +50,7 @@ function settled(world: StandstillWorld): StandstillWorld {
 }
 
 function expectNothingFalse(world: StandstillWorld, dead: readonly string[] = []): void {
-  expect(world.condemned).toEqual(dead);
+  expect(world.foundUnknown).toEqual(dead);
   expect(world.freed).toEqual([]);
   expect(world.zoneStates).toEqual(["Normal"]);
 }
@@ -101,7 +101,7 @@ test("an observer that stood still does not claim to have observed the time befo
   world.advance(5 * S);
   world.api.faults.cutWatches({ how: "break" });
   world.advance(60 * S);
-  const pulses = world.saidSince("observed.pulse").filter(({ atMs }) => atMs >= wokenMs);
+  const pulses = world.receivedSince("observed.pulse").filter(({ atMs }) => atMs >= wokenMs);
   const seenFor = pulses.map(({ at, body }) => at - (body.watches.leases.since ?? at));
   const excessMs = pulses.map(({ atMs }, index) => (seenFor[index] ?? 0) - (atMs - wokenMs));
   expect(Math.max(...excessMs)).toBeLessThan(1);

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { zoneKeyOf } from "../../services/domain/zone-key.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
-import { evicting, NODE, Robbed } from "./stolen-seeds.scene.ts";
+import { evicting, NODE, Robbed } from "./stolen-seeds.fixture.ts";
 
 const S = 1000;
 /** The timeout of direct mode and the tolerated time of every pod. */
@@ -95,9 +95,9 @@ describe("the seed of node", () => {
     world.silence(down);
     world.advance(51 * S);
     expect(world.tainted).toHaveLength(1);
-    for (const name of down) world.askTaint("node", { add: [evicting(UNREACHABLE)], ready: "Unknown" }, name);
+    for (const name of down) world.requestTaint("node", { add: [evicting(UNREACHABLE)], ready: "Unknown" }, name);
     expect(names(world.tainted).sort()).toEqual(down);
-    world.askTaint("node", { remove: [evicting(UNREACHABLE)], why: "healing", ready: "Unknown" });
+    world.requestTaint("node", { remove: [evicting(UNREACHABLE)], why: "healing", ready: "Unknown" });
     expect(names(world.healed)).toEqual([NODE]);
     world.advance(30 * S);
     expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
@@ -109,7 +109,7 @@ describe("the seed of node", () => {
     world.advance(S);
     world.postReady();
     expect(world.podReady(`pod-${NODE}`)).toBe("True");
-    world.askUnready();
+    world.requestUnready();
     expect(world.podReady(`pod-${NODE}`)).toBe("False");
     world.postReady();
     expect(world.podReady(`pod-${NODE}`)).toBe("True");
@@ -118,7 +118,7 @@ describe("the seed of node", () => {
   test("marks no pod of a Ready node, with its uid and version", () => {
     const world = new Robbed();
     world.postReady();
-    world.askUnready();
+    world.requestUnready();
     expect(world.published("done.write").at(-1)?.body).toMatchObject({ ask: "asked.unready", outcome: "refused" });
     world.advance(60 * S);
     expect(world.podReady(`pod-${NODE}`)).toBe("True");
@@ -130,9 +130,9 @@ describe("the seed of node", () => {
     world.addPod(NODE, "agent", { metadata: { ownerReferences: [owner] } });
     world.silence([NODE]);
     world.advance(60 * S);
-    world.askEviction("node", { mode: "direct" });
-    world.askEviction("node", { mode: "direct", name: "agent", uid: world.uidOf("agent") });
-    world.askEviction("node", { mode: "direct" }, "a-1");
+    world.requestEviction("node", { mode: "direct" });
+    world.requestEviction("node", { mode: "direct", name: "agent", uid: world.uidOf("agent") });
+    world.requestEviction("node", { mode: "direct" }, "a-1");
     expect(names(world.deleted)).toEqual([`pod-${NODE}`]);
   });
 
@@ -141,10 +141,10 @@ describe("the seed of node", () => {
     world.addTolerantPod(NODE, "late");
     world.advance(S);
     world.forceUnknown();
-    world.askEviction("node", { mode: "direct" });
+    world.requestEviction("node", { mode: "direct" });
     world.kubelet(NODE).post();
     world.advance(S);
-    world.askEviction("node", { mode: "direct", name: "late", uid: world.uidOf("late") });
+    world.requestEviction("node", { mode: "direct", name: "late", uid: world.uidOf("late") });
     expect(names(world.deleted)).toEqual([`pod-${NODE}`]);
   });
 });
@@ -155,9 +155,9 @@ describe("the seed of zone", () => {
     world.silence([NODE]);
     world.advance(51 * S);
     expect(world.tainted.map(({ name }) => name)).toEqual([NODE]);
-    world.askTaint("zone", { remove: [evicting(UNREACHABLE)], ready: "Unknown", why: "healing" });
+    world.requestTaint("zone", { remove: [evicting(UNREACHABLE)], ready: "Unknown", why: "healing" });
     expect(world.healed.map(({ name }) => name)).toEqual([NODE]);
-    world.askTaint("zone", { add: [evicting(UNREACHABLE)], ready: "Unknown" });
+    world.requestTaint("zone", { add: [evicting(UNREACHABLE)], ready: "Unknown" });
     expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
   });
 
@@ -233,9 +233,9 @@ describe("the seed of taint-manager", () => {
       fault: { kind: "latency", requestMs: 0.5 * S },
       when: ({ body }) => body?.includes('"vigil.v1/taints-seen":null') === true,
     });
-    world.askLabel("taint-manager", { annotations: { "vigil.v1/taints-seen": annotation } }, 0);
-    world.askEviction("taint-manager", {});
-    world.askEviction("taint-manager", { name: "for-ever", uid: world.uidOf("for-ever") });
+    world.requestLabel("taint-manager", { annotations: { "vigil.v1/taints-seen": annotation } }, 0);
+    world.requestEviction("taint-manager", {});
+    world.requestEviction("taint-manager", { name: "for-ever", uid: world.uidOf("for-ever") });
     expect(world.deleted.map(({ name }) => name)).toEqual([`pod-${NODE}`]);
   });
 });

@@ -4,13 +4,13 @@ import type { Profile } from "../../protocols/profile.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
-/** The node that the thief attacks. */
+/** The node that the attacker attacks. */
 export const NODE = "a-0";
 
 /** A NoExecute taint with this key. */
 export const evicting = (key: string) => ({ key, effect: "NoExecute" });
 
-/** A healthy cluster of two zones with a pod on each node, and a thief on its bus. */
+/** A healthy cluster of two zones with a pod on each node, and an attacker on its bus. */
 export class Robbed extends EvictionWorld {
   constructor(profile: Partial<Profile> = {}) {
     super(profile);
@@ -26,23 +26,30 @@ export class Robbed extends EvictionWorld {
   }
 
   /** Requests a change of a node's taints; by default an empty one with the reason of a grant. */
-  askTaint(service: "zone" | "node", fields: Partial<BodyOf<"asked.taint">>, name = NODE): void {
+  requestTaint(service: "zone" | "node", fields: Partial<BodyOf<"asked.taint">>, name = NODE): void {
     const taints = this.node(name).spec.taints ?? [];
-    const asked = { ...this.named(name), taints, add: [], remove: [], ready: "True" as const, why: "granted" as const };
-    const ask: BodyOf<"asked.taint"> = { ...asked, ...fields };
-    this.busOf(service, "thief").publish("asked.taint", ask, null);
+    const defaults = {
+      ...this.named(name),
+      taints,
+      add: [],
+      remove: [],
+      ready: "True" as const,
+      why: "granted" as const,
+    };
+    const request: BodyOf<"asked.taint"> = { ...defaults, ...fields };
+    this.busOf(service, "thief").publish("asked.taint", request, null);
     this.advance(S);
   }
 
   /** Requests labels and annotations on the node. */
-  askLabel(service: "node" | "taint-manager", fields: Partial<BodyOf<"asked.label">>, waitMs = S): void {
-    const ask = { ...this.named(), labels: {}, ...fields };
-    this.busOf(service, "thief").publish("asked.label", ask, null);
+  requestLabel(service: "node" | "taint-manager", fields: Partial<BodyOf<"asked.label">>, waitMs = S): void {
+    const request = { ...this.named(), labels: {}, ...fields };
+    this.busOf(service, "thief").publish("asked.label", request, null);
     this.advance(waitMs);
   }
 
   /** Requests conditions on the node, based on its heartbeats as the API shows them. */
-  askCondition(conditions: BodyOf<"asked.condition">["conditions"]): void {
+  requestCondition(conditions: BodyOf<"asked.condition">["conditions"]): void {
     const ready = this.node(NODE).status.conditions?.find(({ type }) => type === "Ready");
     const lease = this.read({ kind: "Lease", namespace: "kube-node-lease", name: NODE });
     const basis = {
@@ -56,24 +63,24 @@ export class Robbed extends EvictionWorld {
   /** Sets the node Unknown with the seed of node, although its kubelet is alive. */
   forceUnknown(): void {
     const silent = { status: "Unknown", reason: "NodeStatusUnknown", heartbeatAt: null } as const;
-    this.askCondition([{ type: "Ready", ...silent, message: "Kubelet stopped posting node status." }]);
+    this.requestCondition([{ type: "Ready", ...silent, message: "Kubelet stopped posting node status." }]);
   }
 
   /** Requests the eviction of a node's pod; by default for a taint, now. */
-  askEviction(service: "node" | "taint-manager", fields: Partial<BodyOf<"asked.eviction">>, node = NODE): void {
+  requestEviction(service: "node" | "taint-manager", fields: Partial<BodyOf<"asked.eviction">>, node = NODE): void {
     const name = `pod-${node}`;
     const target = { namespace: "default", name, uid: this.uidOf(name), node };
-    const ask = { ...target, mode: "taint", deadlineAt: this.clock.wallMs(), taint: null, ...fields } as const;
-    this.busOf(service, "thief").publish("asked.eviction", ask, null);
+    const request = { ...target, mode: "taint", deadlineAt: this.clock.wallMs(), taint: null, ...fields } as const;
+    this.busOf(service, "thief").publish("asked.eviction", request, null);
     this.advance(S);
   }
 
   /** Requests that a node's pod in its present version is marked not ready. */
-  askUnready(node = NODE): void {
+  requestUnready(node = NODE): void {
     const name = `pod-${node}`;
     const resourceVersion = this.read({ kind: "Pod", namespace: "default", name })?.metadata.resourceVersion ?? "";
-    const ask = { namespace: "default", name, uid: this.uidOf(name), node, resourceVersion };
-    this.busOf("node", "thief").publish("asked.unready", ask, null);
+    const request = { namespace: "default", name, uid: this.uidOf(name), node, resourceVersion };
+    this.busOf("node", "thief").publish("asked.unready", request, null);
     this.advance(S);
   }
 

@@ -7,7 +7,7 @@ import { INSTANT_MAX } from "../../protocols/bounds.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
-import { evicting, NODE, Robbed } from "./stolen-seeds.scene.ts";
+import { evicting, NODE, Robbed } from "./stolen-seeds.fixture.ts";
 
 const S = 1000;
 const EVIL = "example.com/evil";
@@ -27,7 +27,7 @@ describe("with the seed of a zone, on a Ready node", () => {
   ])("%s is not set", (_what, fields) => {
     const world = new Robbed();
     const before = world.shown();
-    world.askTaint("zone", fields);
+    world.requestTaint("zone", fields);
     expect(world.shown()).toEqual(before);
     expect([world.tainted, world.deleted]).toEqual([[], []]);
   });
@@ -36,7 +36,7 @@ describe("with the seed of a zone, on a Ready node", () => {
     const world = new Robbed();
     world.taint(NODE, [{ key: EVIL, effect: "NoSchedule" }]);
     world.advance(S);
-    world.askTaint("zone", { remove: [{ key: EVIL, effect: "NoSchedule" }], why: "healing" });
+    world.requestTaint("zone", { remove: [{ key: EVIL, effect: "NoSchedule" }], why: "healing" });
     expect(world.taints(NODE)).toEqual([`${EVIL}:NoSchedule`]);
   });
 });
@@ -61,7 +61,7 @@ describe("with the seed of node or taint-manager", () => {
   ])("%s is not written on a node", (_what, service, fields) => {
     const world = new Robbed();
     const before = world.shown();
-    world.askLabel(service, fields);
+    world.requestLabel(service, fields);
     expect(world.shown()).toEqual(before);
   });
 
@@ -72,7 +72,7 @@ describe("with the seed of node or taint-manager", () => {
   ] as const)("a condition with %s is not written", (_what, condition) => {
     const world = new Robbed();
     const before = world.shown();
-    world.askCondition([{ ...condition, heartbeatAt: null }]);
+    world.requestCondition([{ ...condition, heartbeatAt: null }]);
     expect(world.shown()).toEqual(before);
   });
 });
@@ -94,14 +94,14 @@ describe("for node or taint-manager a tolerant pod", () => {
     const world = tainted();
     world.silence([NODE]);
     world.advance(60 * S);
-    world.askEviction(service, fields);
+    world.requestEviction(service, fields);
     expect(world.deleted).toEqual([]);
   });
 
   test("is evicted by no taint in direct mode", () => {
     const world = tainted({ evictionMode: "direct" });
     world.advance(400 * S);
-    world.askEviction("taint-manager", { deadlineAt: INSTANT_MAX });
+    world.requestEviction("taint-manager", { deadlineAt: INSTANT_MAX });
     expect(world.deleted).toEqual([]);
   });
 });

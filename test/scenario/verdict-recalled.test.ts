@@ -13,14 +13,14 @@ const { "node-writer": nodeWriter, ...JUDGING } = EVICTING;
 const WRITING: Services = nodeWriter === undefined ? {} : { "node-writer": nodeWriter };
 
 /** Two processes, in which the status of node `x` cannot be written until the fault is mended. */
-interface Scene {
+interface Fixture {
   readonly world: EvictionWorld;
   /** The process of the node-writer; the other one has every other service. */
   readonly writer: VirtualProcess;
   readonly mend: Stop;
 }
 
-function unwritable(): Scene {
+function unwritable(): Fixture {
   const world = new EvictionWorld();
   world.addZone("a", 2);
   world.register("x", { "node.kubernetes.io/exclude-disruption": "" });
@@ -35,14 +35,14 @@ function unwritable(): Scene {
 }
 
 /** The same, after every zone went down: the excluded node is as silent as the others. */
-function halted(): Scene {
-  const scene = unwritable();
-  const { world } = scene;
+function halted(): Fixture {
+  const fixture = unwritable();
+  const { world } = fixture;
   world.silence(["a-0", "a-1", "x"]);
   world.advance(60 * S);
   expect(isHalted(world)).toBe(true);
   expect(lastWrite(world)).toMatchObject({ ask: "asked.condition", retrying: true });
-  return scene;
+  return fixture;
 }
 
 const isHalted = (world: EvictionWorld) =>

@@ -66,7 +66,7 @@ export class Stage {
     this.world.signs.note(name, "lease", this.world.clock.wallMs());
   }
 
-  condemn(name: string): () => void {
+  findUnknown(name: string): () => void {
     const unknown = { type: "Ready", status: "Unknown" as const, reason: "", message: "", heartbeatAt: null };
     const basis = { leaseRenewedAt: null, statusHeartbeatAt: null };
     const body = { node: name, uid: `uid-${name}`, resourceVersion: "1", basis, conditions: [unknown] };
@@ -74,8 +74,8 @@ export class Stage {
   }
 
   announce(size: number, notReady: number, halted = false): Message<"judged.zone"> {
-    const pace = { taintsPerSecond: 0, tokens: 0, queueLength: 0 };
-    return message("judged.zone", { zone: "", state: "Normal" as const, since: 0, size, notReady, halted, ...pace });
+    const state = { taintsPerSecond: 0, tokens: 0, queueLength: 0 };
+    return message("judged.zone", { zone: "", state: "Normal" as const, since: 0, size, notReady, halted, ...state });
   }
 
   grant(name: string): () => void {

@@ -16,9 +16,9 @@ describe("a verdict", () => {
     stage.show("a", "True");
     stage.renew("a");
     stage.pass(nodeMonitorGraceMs);
-    expect(stage.condemn("a")).toThrow("Unknown after");
+    expect(stage.findUnknown("a")).toThrow("Unknown after");
     stage.pass(1);
-    expect(stage.condemn("a")).not.toThrow();
+    expect(stage.findUnknown("a")).not.toThrow();
   });
 
   it("is caught within a grace of a stop of its process", () => {
@@ -26,9 +26,9 @@ describe("a verdict", () => {
     const lastStop = { endedMs: 100 * S, lastedMs: 65 * S };
     stage.show("a", "True");
     stage.pass(100 * S + nodeMonitorGraceMs / 2);
-    expect(stage.condemn("a")).not.toThrow();
+    expect(stage.findUnknown("a")).not.toThrow();
     Object.assign(stage.process, { lastStop });
-    expect(stage.condemn("a")).toThrow("had seen for");
+    expect(stage.findUnknown("a")).toThrow("had seen for");
   });
 
   it("within a grace of a stop is right if the shard came since", () => {
@@ -37,7 +37,7 @@ describe("a verdict", () => {
     stage.pass(100 * S + nodeMonitorGraceMs / 2);
     Object.assign(stage.process, { lastStop: { endedMs: 100 * S, lastedMs: 65 * S } });
     stage.checks.watchViews.gained("0", "p1");
-    expect(stage.condemn("a")).not.toThrow();
+    expect(stage.findUnknown("a")).not.toThrow();
   });
 
   it("is caught within a grace of a halt of its zone", () => {
@@ -46,9 +46,9 @@ describe("a verdict", () => {
     stage.pass(100 * S);
     for (const isHalted of [true, false]) stage.checks.verdicts.hear(stage.announce(1, 1, isHalted), "p1");
     stage.pass(nodeMonitorGraceMs - 1);
-    expect(stage.condemn("a")).toThrow("after a halt");
+    expect(stage.findUnknown("a")).toThrow("after a halt");
     stage.pass(1);
-    expect(stage.condemn("a")).not.toThrow();
+    expect(stage.findUnknown("a")).not.toThrow();
   });
 
   it.each([
@@ -68,8 +68,8 @@ describe("a verdict", () => {
     hear(false);
     stage.pass(nodeMonitorGraceMs - 1);
     Object.assign(stage.process, { lastDeathMs: diedS * S });
-    if (caught === null) expect(stage.condemn("a")).not.toThrow();
-    else expect(stage.condemn("a")).toThrow(caught);
+    if (caught === null) expect(stage.findUnknown("a")).not.toThrow();
+    else expect(stage.findUnknown("a")).toThrow(caught);
   });
 
   it("reached as its zone's halt ended may be asked for again", () => {
@@ -77,9 +77,9 @@ describe("a verdict", () => {
     stage.show("a", "True");
     stage.pass(100 * S);
     for (const isHalted of [true, false]) stage.checks.verdicts.hear(stage.announce(1, 1, isHalted), "p1");
-    expect(stage.condemn("a")).not.toThrow();
+    expect(stage.findUnknown("a")).not.toThrow();
     stage.pass(nodeMonitorGraceMs - 1);
-    expect(stage.condemn("a")).not.toThrow();
+    expect(stage.findUnknown("a")).not.toThrow();
   });
 });
 
@@ -100,7 +100,7 @@ describe("a verdict after a halt", () => {
       stage.checks.verdicts.hear({ ...rest, source, body: { ...body, since: Number(since) } }, "p1");
     }
     stage.pass(fromS * S + nodeMonitorGraceMs - 1 - stage.world.clock.monotonicMs());
-    return stage.condemn("a");
+    return stage.findUnknown("a");
   };
 
   it.each([
@@ -134,7 +134,7 @@ describe("a verdict soon after a stop", () => {
     Object.assign(stage.process, { lastStop: { endedMs: 100 * S, lastedMs: 65 * S } });
     Object.assign(stage.observer, past);
     watchViews.received("0", "p1", pulse);
-    return stage.condemn("a");
+    return stage.findUnknown("a");
   };
 
   it("is right with a pulse of another observer", () => {
@@ -175,7 +175,7 @@ describe("a verdict after its observer was killed", () => {
     stage.pass(6 * S);
     Object.assign(dead === "p2" ? stage.observer : stage.process, { lastDeathMs: diedMs });
     if (next !== undefined) watchViews.pulsed("0", next, new Uint8Array());
-    return stage.condemn("a");
+    return stage.findUnknown("a");
   };
 
   it.each([
@@ -221,7 +221,7 @@ describe("a verdict in a split", () => {
     pulse("p2");
     stage.pass(2 * S + laterMs);
     if (act === "hear") watchViews.heard("0", "p1");
-    return stage.condemn("a");
+    return stage.findUnknown("a");
   };
 
   it("may miss a heartbeat that it kept back", () => {
@@ -250,7 +250,7 @@ describe("a verdict after the end of a split", () => {
     stage.pass(rejoinedMs - 60 * S);
     stage.checks.watchViews.rejoined();
     stage.pass(afterMs);
-    return stage.condemn("a");
+    return stage.findUnknown("a");
   };
 
   it("may miss a heartbeat of the other side", () => {

@@ -46,7 +46,7 @@ export function checkDeclared(before: CheckedNode, after: CheckedNode, context: 
   // Which remediation it was is checked with the policies.
   if (isProof && context.swarm.policies?.isRemediating !== true) throw new BrokenInvariant(`we proved ${name} down`);
   if (!isDeclared(after) || isDeclared(before)) {
-    checkTakenOff(before, after);
+    checkRemoved(before, after);
     return;
   }
   const proof = proofIn(before);
@@ -62,7 +62,7 @@ export function checkDeclared(before: CheckedNode, after: CheckedNode, context: 
 }
 
 /** The taint of another client stays. */
-function checkTakenOff(before: CheckedNode, after: CheckedNode): void {
+function checkRemoved(before: CheckedNode, after: CheckedNode): void {
   if (!isDeclared(before) || isDeclared(after)) return;
   const own = before.metadata.annotations?.[RECORD];
   const isOwn =

@@ -47,7 +47,7 @@ export interface Claim extends ExplainedFact {
 
 /** The present state of a zone. */
 export interface ZoneNow extends ZoneCount {
-  readonly pace: RateState;
+  readonly state: RateState;
 }
 
 type Rule = (claim: Claim) => boolean;
@@ -86,9 +86,9 @@ const waits: Rule = (claim) =>
   someNode(claim, (node) => isDown(node) || hasAilment(node)) || claim.isSilent(claim.node);
 /** A node that waits in a zone of this rate state. While things fail, a zone changes before its owner knows it. */
 const waitsAt =
-  (pace: RateState): Rule =>
+  (state: RateState): Rule =>
   (claim) =>
-    waits(claim) && (!claim.isCalm || claim.zone()?.pace === pace);
+    waits(claim) && (!claim.isCalm || claim.zone()?.state === state);
 /** The zone has this count. */
 const counted: Rule = ({ values, isCalm, zone }) => {
   const now = zone();

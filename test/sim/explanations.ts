@@ -291,7 +291,7 @@ export class Explanations {
     if (node === undefined) return null;
     const { zone } = placeOf(node);
     const count = countsOf(objects.map(placeOf)).get(zone);
-    return count === undefined ? null : { ...count, pace: rateStatesOf(objects, world.swarm).get(zone) ?? "running" };
+    return count === undefined ? null : { ...count, state: rateStatesOf(objects, world.swarm).get(zone) ?? "running" };
   }
 
   /** Whether a node has been without a heartbeat for its grace at some time since an instant. */

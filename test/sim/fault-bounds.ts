@@ -111,14 +111,14 @@ export function heartbeatLagMs(swarm: Swarm): number {
 }
 
 /** How many shards may be suspect while an owner decides about zones without a node that it knows in them. */
-const DOUBTFUL_SHARDS = 4;
+const UNCERTAIN_SHARDS = 4;
 
 /**
  * How many shards an owner may not have received when it announces a zone
  * (docs/decisions/0009-a-zone-needs-the-shards-of-its-own-nodes.md): none where no message is lost or late.
  */
 export function unseenShardsMax({ faults }: Swarm): number {
-  return [...LOSING, ...DELAYING].some((name) => faults.has(name)) ? DOUBTFUL_SHARDS : 0;
+  return [...LOSING, ...DELAYING].some((name) => faults.has(name)) ? UNCERTAIN_SHARDS : 0;
 }
 
 /** Whether messages are lost for all receivers alike, while no other message, request or clock is slow. */

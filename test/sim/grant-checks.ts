@@ -27,7 +27,7 @@ const RECOVERY_MS = 25_000;
  */
 const CALM_MS = 120_000;
 
-interface Turn {
+interface ZoneGrant {
   readonly node: string;
   readonly askedMs: number;
   readonly landedMs: number;
@@ -54,7 +54,7 @@ export class GrantChecks {
   readonly #context: GrantWorld;
   /** When each node's taint was first requested since its last taint. */
   readonly #asked = new Map<string, number>();
-  readonly #last = new Map<string, Turn>();
+  readonly #last = new Map<string, ZoneGrant>();
   readonly #backlogs = new Map<string, Backlog>();
   /** When each node's drain was last granted. */
   readonly #drained = new Map<string, number>();

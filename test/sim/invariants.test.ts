@@ -160,7 +160,7 @@ describe("a write to a node", () => {
 
 describe("a taint of the zone", () => {
   /** The rates of zone `a` with some nodes down and some up, beside a healthy zone or a disrupted one. */
-  function paces(down: number, up: number, isOtherWell = true): ZoneRates {
+  function zoneRates(down: number, up: number, isOtherWell = true): ZoneRates {
     const followed = new ZoneRates(swarm(), () => {});
     const nodes = Array.from({ length: down + up }, (_, index) =>
       node(index < down ? "Unknown" : "True", [], `a-${index}`),
@@ -170,10 +170,10 @@ describe("a taint of the zone", () => {
     return followed;
   }
   const turn = (followed: ZoneRates, name: string, seconds: number) => () =>
-    followed.checkTurn(node("Unknown", [], name), around(seconds));
+    followed.checkGrant(node("Unknown", [], name), around(seconds));
 
   it("too soon after the last is caught; one at the rate passes", () => {
-    const followed = paces(2, 8);
+    const followed = zoneRates(2, 8);
     turn(followed, "a-0", 0)();
     expect(turn(followed, "a-1", 10)).not.toThrow();
     expect(turn(followed, "a-2", 15)).toThrow("(P5)");
@@ -183,7 +183,7 @@ describe("a taint of the zone", () => {
     ["a zone that is stopped", 2, true, "in a zone stopped"],
     ["any zone while all are down", 0, false, "in a zone halted"],
   ])("in %s is caught, unless it may have been under way", (_what, up, isOtherWell, problem) => {
-    const followed = paces(3, up, isOtherWell);
+    const followed = zoneRates(3, up, isOtherWell);
     expect(turn(followed, "a-0", 50)).not.toThrow();
     expect(turn(followed, "a-1", 62)).toThrow(problem);
   });

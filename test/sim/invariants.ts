@@ -98,7 +98,7 @@ export const isPaced = (taint: Pick<CheckedTaint, "key" | "effect">): boolean =>
   taint.effect === "NoExecute" && (taint.key === NOT_READY || taint.key === UNREACHABLE);
 
 /** Whether a taint evicts for a condition that a policy names, as in runs with policies. */
-export const isOfCondition = ({ key, effect }: Pick<CheckedTaint, "key" | "effect">): boolean =>
+export const isConditionTaint = ({ key, effect }: Pick<CheckedTaint, "key" | "effect">): boolean =>
   effect === "NoExecute" && key.startsWith("vigil.io/");
 
 /** What is known of the world beyond the objects themselves. */
@@ -124,7 +124,7 @@ export interface Standing {
   /** When a process saw it at the latest that counts it from there, where it has no stamp; absent for `seenAt`. */
   readonly latestAt?: number;
   /** When it was last set: later than `seenAt` where it was away for so short that no process need have observed it. */
-  readonly putOnAt?: number;
+  readonly addedAt?: number;
   /**
    * Whether its `timeAdded` is meaningless, because clocks are wrong or other clients change it: then `seenAt` counts.
    */

@@ -30,10 +30,10 @@ const PODS = storedAs("pods");
 const LEASES = storedAs("leases");
 
 /** The Ready status that a kubelet reports; null when it has lost the condition. */
-export type Said = "True" | "False" | null;
+export type ReadyStatus = "True" | "False" | null;
 
 /** The heartbeats of a kubelet. */
-export interface SignTold {
+export interface ShownHeartbeat {
   readonly given: (node: string, kind: HeartbeatKind, stampedAt: number) => void;
   readonly erased: (node: string) => void;
 }
@@ -44,7 +44,7 @@ export interface KubeletWorld {
   readonly api: ApiServer;
   readonly access: KubeletAccess;
   /** Called for each heartbeat that reached the API, and for each post that removed the last one from it. */
-  readonly signs: SignTold;
+  readonly signs: ShownHeartbeat;
   /** Called for each pod that was made ready again. */
   readonly resent: () => void;
   /** Lets one of the API servers create an object. */
@@ -55,7 +55,7 @@ export interface KubeletWorld {
 
 /** How a kubelet begins, where its node has not existed for long. */
 export interface KubeletStart {
-  readonly ready: Said;
+  readonly ready: ReadyStatus;
   /** Whether it restores the status of its pods with each renewal, whatever the last writer set. */
   readonly resendsPods: boolean;
 }
@@ -78,7 +78,7 @@ export class SimulatedKubelet {
   readonly #resendsPods: boolean;
   readonly #timers: Timer[] = [];
   #alive = false;
-  #ready: Said;
+  #ready: ReadyStatus;
   #readySince = 0;
 
   constructor(
@@ -98,7 +98,7 @@ export class SimulatedKubelet {
     return this.#alive;
   }
 
-  get ready(): Said {
+  get ready(): ReadyStatus {
     return this.#ready;
   }
 
@@ -120,7 +120,7 @@ export class SimulatedKubelet {
   }
 
   /** Reports another status of its node from now on. */
-  say(ready: Said): void {
+  say(ready: ReadyStatus): void {
     if (ready === this.#ready) return;
     this.#ready = ready;
     this.#readySince = this.#wallMs();

@@ -22,7 +22,7 @@ Which faults a seed draws:
 /** How often a long run prints its progress. */
 const PROGRESS_MS = 60_000;
 /** How many failures are printed with their descriptions; each costs some more runs. */
-const FAILURES_TOLD_MAX = 3;
+const FAILURES_SHOWN_MAX = 3;
 
 const { values } = parseArgs({
   options: {
@@ -87,7 +87,7 @@ async function main(): Promise<number> {
   const outcome = await runSeeds({ from, count, forMs, draw, progress });
   for (const line of reportLines(outcome, tree)) console.log(line);
   const ended = outcome.failures.filter(({ problem }) => problem !== ENDLESS);
-  for (const { seed } of ended.slice(0, FAILURES_TOLD_MAX)) explain(seed, tree);
+  for (const { seed } of ended.slice(0, FAILURES_SHOWN_MAX)) explain(seed, tree);
   return outcome.failures.length === 0 ? 0 : 1;
 }
 

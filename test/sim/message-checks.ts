@@ -4,13 +4,13 @@
  */
 import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
+import { ATTACKER } from "./attacker.ts";
 import type { Checks } from "./checks.ts";
 import { isOnlyLossy } from "./fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, isEvictable } from "./invariants.ts";
 import type { Network } from "./network.ts";
 import type { NodeHistory } from "./node-history.ts";
 import { mayGoBack, SHOWING } from "./older-lists.ts";
-import { THIEF } from "./thief.ts";
 import { type ViewGap, ViewGaps } from "./view-gaps.ts";
 import type { World } from "./world.ts";
 import { rateOf, rateStatesOf, shareAgainst } from "./zone-rates.ts";
@@ -39,7 +39,7 @@ const OPENED = new Set([
   "judged.zone",
 ]);
 /** This long after the faults ended everything has been published to every process. */
-const TOLD_MS = 40 * SECOND;
+const PUBLISHED_MS = 40 * SECOND;
 /** Until this long after the faults ended some processes may still be blind; what they held back comes after that. */
 const BACK_MS = 30 * SECOND;
 /** This long after the last NoExecute taint left a node every process knows it. */
@@ -47,7 +47,7 @@ const KNOWN_MS = 20 * SECOND;
 /** An eviction requested this long after its deadline was forgotten for a while; clocks may be some seconds apart. */
 const LATE_MS = 45 * SECOND;
 /** How long an observer takes to publish what the API shows, where it is not slow. */
-const TELL_MS = 1_500;
+const PUBLISH_MS = 1_500;
 /** Drift of clocks and the time of a message. */
 const ROUNDING = 1.01;
 
@@ -118,10 +118,10 @@ export class MessageChecks {
   /** The zones whose last announcement is wrong, as text. */
   wrongZones(): string[] {
     const { world } = this.#context;
-    const paces = rateStatesOf(world.objects<CheckedNode>("nodes"), world.swarm);
-    return [...paces]
-      .filter(([zone, pace]) => this.#zones.get(zone) !== (pace === "running"))
-      .map(([zone, pace]) => `zone ${JSON.stringify(zone)} is ${pace}, and its owner does not know`);
+    const states = rateStatesOf(world.objects<CheckedNode>("nodes"), world.swarm);
+    return [...states]
+      .filter(([zone, state]) => this.#zones.get(zone) !== (state === "running"))
+      .map(([zone, state]) => `zone ${JSON.stringify(zone)} is ${state}, and its owner does not know`);
   }
 
   /** Takes a version that the API gave to a node. */
@@ -186,22 +186,22 @@ export class MessageChecks {
     if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
     const { explanations, tolerationClaims } = this.#context.checks;
     if (is(message, "judged.pod")) {
-      if (member !== THIEF) tolerationClaims.check(message);
+      if (member !== ATTACKER) tolerationClaims.check(message);
       return;
     }
     // Requests of a thief need to follow no rule; their outcomes do.
-    if (member === THIEF) {
+    if (member === ATTACKER) {
       explanations.hearForged(message as AnyMessage);
       return;
     }
     explanations.hear(message as AnyMessage);
     // A request without conditions withdraws a verdict.
     if (is(message, "asked.condition") && message.body.conditions.length > 0) {
-      this.#checkSight(`${message.body.node} Unknown`, shard, member);
+      this.#checkView(`${message.body.node} Unknown`, shard, member);
       this.#context.checks.verdicts.check(message, member, shard);
     }
     if (is(message, "asked.eviction")) {
-      this.#checkSight(`${message.body.name} evicted`, shard, member);
+      this.#checkView(`${message.body.name} evicted`, shard, member);
       this.#checkMissed(message, shard, member);
       this.#checkEviction(message, member);
     }
@@ -245,7 +245,7 @@ export class MessageChecks {
    * A blind process requests no harm. Only its own time counts: while its clock stands still with its machine, it
    * cannot know that pulses are missing.
    */
-  #checkSight(what: string, shard: string, member: string): void {
+  #checkView(what: string, shard: string, member: string): void {
     const { world, checks } = this.#context;
     const { swarm } = world;
     const heardMs = this.#pulsesMs.get(`${member} ${shard}`) ?? Number.NEGATIVE_INFINITY;
@@ -266,7 +266,7 @@ export class MessageChecks {
     const heardMs = clock.wallMs() - clock.monotonicMs() + (this.#pulsesMs.get(`${member} ${shard}`) ?? 0);
     const untaintedMs = heardMs - history.evictableAt(body.node);
     const node = world.objects<CheckedNode>("nodes").find(({ metadata }) => metadata.name === body.node);
-    if (node === undefined || isEvictable(node, world.swarm) || untaintedMs <= TELL_MS) return;
+    if (node === undefined || isEvictable(node, world.swarm) || untaintedMs <= PUBLISH_MS) return;
     throw new BrokenInvariant(
       `${member} heard a pulse ${untaintedMs} ms after ${body.node} lost its taints and wanted ${body.name} evicted`,
     );
@@ -278,7 +278,7 @@ export class MessageChecks {
     this.#asked.add(key);
     if (this.#calm === null || body.mode !== "taint") return;
     const { clock, swarm, objects } = this.#view();
-    if (clock.monotonicMs() - this.#calm.sinceMs < TOLD_MS) return;
+    if (clock.monotonicMs() - this.#calm.sinceMs < PUBLISHED_MS) return;
     const isTainted = objects.some(
       ({ metadata, spec }) =>
         metadata.name === body.node && spec?.taints?.some(({ effect }) => effect === "NoExecute") === true,
@@ -296,7 +296,7 @@ export class MessageChecks {
     const suspendedMs = clock.monotonicMs() - this.#context.checks.watchViews.ownMs(member);
     const dueAt = Math.max(body.deadlineAt + suspendedMs, taintedAt, this.#calm.wallMs + BACK_MS);
     const lateMs = clock.wallMs() - dueAt;
-    if (lateMs > LATE_MS) throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${lateMs} ms late`);
+    if (lateMs > LATE_MS) throw new BrokenInvariant(`${body.name} on ${body.node} was requested ${lateMs} ms late`);
   }
 
   /** A zone has the rate that its own count requires, and a halted one has none. */

@@ -27,7 +27,7 @@ export class NodeHistory {
   readonly #clock: Clock;
   readonly #taintedAt = new Map<string, Map<string, number>>();
   /** When the present taints were last set, by node and taint, whether or not their absence was observed. */
-  readonly #putOnAt = new Map<string, ReadonlyMap<string, number>>();
+  readonly #addedAt = new Map<string, ReadonlyMap<string, number>>();
   readonly #evictableAt = new Map<string, number>();
   /** When earlier taints came and went, by node and taint. */
   readonly #left = new Map<string, { readonly cameAt: number; readonly wentAt: number }>();
@@ -83,7 +83,7 @@ export class NodeHistory {
     this.#believed.note(name, after);
     this.#noteRecords(name, after);
     if (before !== null && isEvictable(before, this.#swarm)) this.#evictableAt.set(name, wallMs);
-    this.#noteSwap(name, pacedOf(before), pacedOf(after));
+    this.#noteSwap(name, limitedTaintOf(before), limitedTaintOf(after));
     const known = this.#taintedAt.get(name);
     const present = after?.spec?.taints ?? [];
     const taints = present.map(taintName);
@@ -94,8 +94,8 @@ export class NodeHistory {
       const unseenMs = this.#unseenMs(unstamped.has(taint));
       return left !== undefined && wallMs - left.wentAt < unseenMs ? left.cameAt : wallMs;
     };
-    const putOn = this.#putOnAt.get(name);
-    this.#putOnAt.set(name, new Map(taints.map((taint) => [taint, putOn?.get(taint) ?? wallMs])));
+    const added = this.#addedAt.get(name);
+    this.#addedAt.set(name, new Map(taints.map((taint) => [taint, added?.get(taint) ?? wallMs])));
     this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? cameAt(taint)])));
   }
 
@@ -129,7 +129,7 @@ export class NodeHistory {
   standing(node: string, taint: Pick<CheckedTaint, "key" | "effect">): Standing {
     const lineage = isPaced(taint) ? this.#lines.get(node) : undefined;
     const seenAt = this.taintedAt(node, taint);
-    const putOnAt = this.#putOnAt.get(node)?.get(taintName(taint)) ?? seenAt;
+    const addedAt = this.#addedAt.get(node)?.get(taintName(taint)) ?? seenAt;
     const name = taintName(taint);
     const believed = {
       believedAt: this.#believed.earliestAt(node, name),
@@ -139,7 +139,7 @@ export class NodeHistory {
     const isComparing = this.#swarm.profile.tolerationComparisonOperators;
     const forgottenAt = this.#forgottenAt.get(`${node} ${name}`) ?? Number.NEGATIVE_INFINITY;
     const latestAt = Math.max(seenAt, forgottenAt + RECOVERY_MS);
-    const known = { seenAt, putOnAt, latestAt, isComparing };
+    const known = { seenAt, addedAt, latestAt, isComparing };
     return { ...known, ...(this.#isStampVoid && stampVoid), ...(lineage && { lineage }) };
   }
 
@@ -170,6 +170,6 @@ export class NodeHistory {
   }
 }
 
-function pacedOf(node: CheckedNode | null): CheckedTaint | undefined {
+function limitedTaintOf(node: CheckedNode | null): CheckedTaint | undefined {
   return node?.spec?.taints?.find(isPaced);
 }

@@ -54,20 +54,20 @@ export interface Wrong {
 /** Everything that is wrong; empty when all is right. Evictions may be `slackMs` late. */
 export function wrongs(world: World, { slackMs, standing, graceMs = 0 }: Lateness): Wrong[] {
   const nodes = world.objects<CheckedNode>("nodes");
-  const paces = rateStatesOf(nodes, world.swarm);
+  const states = rateStatesOf(nodes, world.swarm);
   const pods = world.objects<CheckedPod>("pods");
   const found: Wrong[] = [];
   for (const node of nodes) {
     const of = (kind: WrongKind) => (text: string) => ({ kind, node: node.metadata.name, pod: null, text });
-    const pace = paces.get(zoneOf(node.metadata.labels)) ?? "running";
+    const state = states.get(zoneOf(node.metadata.labels)) ?? "running";
     found.push(
       ...wrongConditions(node, world, graceMs).map(of("status")),
       ...[...leftForConditions(node), ...wrongNoSchedule(node)].map(of("noSchedule")),
-      ...wrongNoExecute(node, pace, world).map(of("noExecute")),
+      ...wrongNoExecute(node, state, world).map(of("noExecute")),
     );
     for (const pod of pods) {
       if (pod.spec.nodeName !== node.metadata.name || pod.metadata.deletionTimestamp !== undefined) continue;
-      found.push(...wrongPod(pod, node, pace, { world, slackMs, standing }));
+      found.push(...wrongPod(pod, node, state, { world, slackMs, standing }));
     }
   }
   return found;
@@ -107,25 +107,25 @@ function wrongNoSchedule(node: CheckedNode): string[] {
   return want === have ? [] : [`${node.metadata.name}: NoSchedule taints are [${have}], not [${want}]`];
 }
 
-function wrongNoExecute(node: CheckedNode, pace: RateState, { swarm }: World): string[] {
+function wrongNoExecute(node: CheckedNode, state: RateState, { swarm }: World): string[] {
   const { name } = node.metadata;
   const status = conditionOf(node, "Ready")?.status;
   const present = (node.spec?.taints ?? []).filter(isPaced).map(taintName);
   const right = `node.kubernetes.io/${READY_TAINTS[status ?? ""]}:NoExecute`;
   const is = (wanted: readonly string[]): boolean => present.join(" ") === wanted.join(" ");
-  const wrong = `${name} (${status}, ${pace}): NoExecute taints are [${present.join(" ")}]`;
+  const wrong = `${name} (${status}, ${state}): NoExecute taints are [${present.join(" ")}]`;
   if (status === undefined) return [];
   // In direct mode Vigil does not set these taints, and those of other clients stay theirs.
   if (swarm.profile.evictionMode === "direct") return is([]) || swarm.faults.has("foreignTaints") ? [] : [wrong];
-  if (status === "True" || pace === "halted") return is([]) ? [] : [wrong];
-  if (pace === "stopped") return is([]) || is([right]) ? [] : [wrong];
+  if (status === "True" || state === "halted") return is([]) ? [] : [wrong];
+  if (state === "stopped") return is([]) || is([right]) ? [] : [wrong];
   return is([right]) ? [] : [wrong];
 }
 
 function wrongPod(
   pod: CheckedPod,
   node: CheckedNode,
-  pace: RateState,
+  state: RateState,
   { world, slackMs, standing }: Lateness & { readonly world: World },
 ): Wrong[] {
   const name = `${pod.metadata.name} on ${node.metadata.name}`;
@@ -138,7 +138,7 @@ function wrongPod(
   }
   const nowMs = world.clock.wallMs();
   if (world.swarm.profile.evictionMode === "direct") {
-    if (ready?.status !== "True" && ready !== undefined && pace === "running" && isDrainable(pod)) {
+    if (ready?.status !== "True" && ready !== undefined && state === "running" && isDrainable(pod)) {
       found.push({ kind: "eviction", ...about, text: `${name}: not drained` });
     }
     return found;
@@ -157,7 +157,7 @@ function wrongPod(
 
 /** When a pod must have gone at the latest for a taint that its node carries now. */
 export function dueAtLatest(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
-  const stood = { ...standing, seenAt: standing.putOnAt ?? standing.seenAt };
+  const stood = { ...standing, seenAt: standing.addedAt ?? standing.seenAt };
   const { believedLatestAt = Number.NEGATIVE_INFINITY } = stood;
   // An owner that finds a taint with another client's stamp counts from that stamp.
   const believedDueAt = endOf(pod, taint, { ...stood, key: taint.key, at: believedLatestAt }, stood.frozen?.most);

@@ -18,7 +18,7 @@ import {
   type CountdownEnds,
   checkDeletion,
   checkNodeWrite,
-  isOfCondition,
+  isConditionTaint,
   isPaced,
   turnedUnready,
   type WriteContext,
@@ -349,14 +349,15 @@ class Run {
     this.#marks.seeNode(before, after);
     this.#policies?.wrote(before, after);
     checkNodeWrite(before, after, this.#around());
-    const isPacedTaint: typeof isPaced = (taint) => isPaced(taint) || (this.#policies !== null && isOfCondition(taint));
-    const isPacedNode = ({ spec }: CheckedNode): boolean => spec?.taints?.some(isPacedTaint) === true;
-    if (!isPacedNode(after) || isPacedNode(before)) return;
+    const isLimitedTaint: typeof isPaced = (taint) =>
+      isPaced(taint) || (this.#policies !== null && isConditionTaint(taint));
+    const hasLimitedTaint = ({ spec }: CheckedNode): boolean => spec?.taints?.some(isLimitedTaint) === true;
+    if (!hasLimitedTaint(after) || hasLimitedTaint(before)) return;
     if (this.#policies !== null) {
-      this.#policies.condemned(after);
+      this.#policies.onAdmitted(after);
       return;
     }
-    this.#zones.checkTurn(after, this.#around());
+    this.#zones.checkGrant(after, this.#around());
     this.#checks.grants.land(after);
   }
 

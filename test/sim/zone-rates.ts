@@ -110,13 +110,13 @@ export class ZoneRates {
   /** Counts a situation that the run is meant to reach. */
   readonly #count: (situation: string) => void;
   readonly #nodes = new Map<string, CheckedNode>();
-  readonly #paces = new Map<string, { pace: RateState; sinceMs: number }>();
+  readonly #states = new Map<string, { state: RateState; sinceMs: number }>();
   /** When nodes came into their present zones: before that they had another rate. */
   readonly #cameAtMs = new Map<string, number>();
   /** When zones last had a rate by the silence of their nodes, as far as grants show it. */
   readonly #ranAtMs = new Map<string, number>();
   /** When nodes of a zone were tainted. */
-  readonly #turnsMs = new Map<string, number[]>();
+  readonly #grantsMs = new Map<string, number[]>();
 
   constructor(swarm: Swarm, count: (situation: string) => void) {
     this.#swarm = swarm;
@@ -124,7 +124,7 @@ export class ZoneRates {
   }
 
   get #isHalted(): boolean {
-    return this.#nodes.size > 0 && [...this.#paces.values()].every(({ pace }) => pace === "halted");
+    return this.#nodes.size > 0 && [...this.#states.values()].every(({ state }) => state === "halted");
   }
 
   /** Takes a node's new state. */
@@ -139,37 +139,37 @@ export class ZoneRates {
     const facts = (of: CheckedNode | undefined): string =>
       of === undefined ? "" : `${zoneOf(of.metadata.labels)} ${conditionOf(of, "Ready")?.status}`;
     if (!isGone && facts(before) === facts(node)) return;
-    for (const [zone, pace] of rateStatesOf(this.#nodes.values(), this.#swarm)) {
-      if (this.#paces.get(zone)?.pace === pace) continue;
-      this.#paces.set(zone, { pace, sinceMs: wallMs });
-      if (pace === "stopped") this.#count("zone stopped");
+    for (const [zone, state] of rateStatesOf(this.#nodes.values(), this.#swarm)) {
+      if (this.#states.get(zone)?.state === state) continue;
+      this.#states.set(zone, { state, sinceMs: wallMs });
+      if (state === "stopped") this.#count("zone stopped");
     }
     if (wasHalted !== this.#isHalted) this.#count(wasHalted ? "full disruption left" : "full disruption entered");
   }
 
   /** Checks that a node could be tainted now, and counts it. */
-  checkTurn(node: CheckedNode, around: WriteContext): void {
+  checkGrant(node: CheckedNode, around: WriteContext): void {
     const { wallMs } = around;
     const zone = zoneOf(node.metadata.labels);
-    const { pace, sinceMs } = this.#paces.get(zone) ?? { pace: "running", sinceMs: wallMs };
-    const paces = [() => true, (other: string) => other === zone].map((isTaken) =>
-      this.#paceBySilence(zone, around, isTaken),
+    const { state, sinceMs } = this.#states.get(zone) ?? { state: "running", sinceMs: wallMs };
+    const states = [() => true, (other: string) => other === zone].map((isTaken) =>
+      this.#stateBySilence(zone, around, isTaken),
     );
-    if (paces.includes("running")) this.#ranAtMs.set(zone, wallMs);
+    if (states.includes("running")) this.#ranAtMs.set(zone, wallMs);
     const since = [this.#cameAtMs.get(node.metadata.name), this.#ranAtMs.get(zone)];
     const stoppedMs = wallMs - Math.max(sinceMs, ...since.map((atMs) => atMs ?? sinceMs));
     // A zone's count is as old as the watch of nodes, and after a start as the list (seed 975672293).
     const unknownMs = UNDER_WAY_MS + staleMaxMs(this.#swarm);
-    if (pace !== "running" && stoppedMs > unknownMs) {
-      throw new BrokenInvariant(`${node.metadata.name} was tainted in a zone ${pace} for ${stoppedMs} ms`);
+    if (state !== "running" && stoppedMs > unknownMs) {
+      throw new BrokenInvariant(`${node.metadata.name} was tainted in a zone ${state} for ${stoppedMs} ms`);
     }
-    const turns = [...(this.#turnsMs.get(zone) ?? []), wallMs];
-    this.#turnsMs.set(zone, turns);
+    const grants = [...(this.#grantsMs.get(zone) ?? []), wallMs];
+    this.#grantsMs.set(zone, grants);
     const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond } = this.#swarm.profile;
     const perSecond = Math.max(nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond);
     const { burst, recoveryMs } = slackOf(this.#swarm);
-    for (const [index, fromMs] of turns.entries()) {
-      const count = turns.length - index;
+    for (const [index, fromMs] of grants.entries()) {
+      const count = grants.length - index;
       const windowMs = wallMs - fromMs + recoveryMs;
       if (count <= burst + (windowMs / 1000) * perSecond) continue;
       throw new BrokenInvariant(
@@ -183,7 +183,7 @@ export class ZoneRates {
    * shown it yet: upstream too leaves out a node whose update fails (seed 302954637). A process that has just started
    * knows of some silent nodes and of others not yet, so it may be that of the nodes of the zone alone.
    */
-  #paceBySilence(
+  #stateBySilence(
     zone: string,
     { wallMs, heartbeatAt }: WriteContext,
     isTaken: (zone: string) => boolean,

@@ -69,7 +69,7 @@ export class SoakMember {
     const started = new VigilProcess(["run", ...where, "--log-format=json", ...this.#flags]);
     this.#process = started;
     void started.exited().then((code) => this.#ended(started, code));
-    await started.says("running").catch((error: unknown) => this.problems.push(String(error).slice(0, 500)));
+    await started.untilLogged("running").catch((error: unknown) => this.problems.push(String(error).slice(0, 500)));
   }
 
   /** Ends it at once, as kill -9 does. */

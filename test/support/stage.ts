@@ -48,7 +48,7 @@ export function vigilWith(flags: Readonly<Record<string, string>>): StartActor {
       child.signal("SIGKILL");
       await child.exited();
     };
-    await child.says("running");
+    await child.untilLogged("running");
     return { kill, log: () => child.err };
   };
 }

@@ -40,7 +40,7 @@ export interface StandstillOptions {
 /** Six nodes in two zones. `a-0` can be dead and tainted for long. */
 export class StandstillWorld extends EvictionWorld {
   readonly #stoppable = new Map<string, Stoppable>();
-  #heardBefore = 0;
+  #receivedBefore = 0;
   #healedBefore = 0;
 
   constructor() {
@@ -66,7 +66,7 @@ export class StandstillWorld extends EvictionWorld {
     this.advance(10 * SECOND);
     this.silence(["a-0"]);
     this.advance(80 * SECOND);
-    this.#heardBefore = this.received.length;
+    this.#receivedBefore = this.received.length;
     this.#healedBefore = this.healed.length;
   }
 
@@ -95,16 +95,16 @@ export class StandstillWorld extends EvictionWorld {
   }
 
   /** Nodes other than `a-0` that were judged Unknown or requested to be marked so, whatever the outcome. */
-  get condemned(): string[] {
-    const judged = this.saidSince("judged.node").filter(({ body }) => body.ready === "Unknown");
-    const asked = this.saidSince("asked.condition").filter(({ body }) => body.conditions.length > 0);
-    const names = new Set([...judged, ...asked].map(({ body }) => body.node));
+  get foundUnknown(): string[] {
+    const judged = this.receivedSince("judged.node").filter(({ body }) => body.ready === "Unknown");
+    const requested = this.receivedSince("asked.condition").filter(({ body }) => body.conditions.length > 0);
+    const names = new Set([...judged, ...requested].map(({ body }) => body.node));
     return [...names].filter((name) => name !== "a-0").toSorted();
   }
 
   /** Every announced state of a zone. */
   get zoneStates(): string[] {
-    const states = this.saidSince("judged.zone").map(({ body }) =>
+    const states = this.receivedSince("judged.zone").map(({ body }) =>
       body.halted ? `${body.state}, halted` : body.state,
     );
     return [...new Set(states)].toSorted();
@@ -116,9 +116,9 @@ export class StandstillWorld extends EvictionWorld {
   }
 
   /** The messages of one type since `settle`. */
-  saidSince<T extends MessageType>(type: T): ReceivedMessage<T>[] {
+  receivedSince<T extends MessageType>(type: T): ReceivedMessage<T>[] {
     return this.received
-      .slice(this.#heardBefore)
+      .slice(this.#receivedBefore)
       .filter((message): message is ReceivedMessage<T> => message.type === type);
   }
 

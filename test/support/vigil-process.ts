@@ -66,10 +66,10 @@ export class VigilProcess {
   }
 
   /** Waits for a log line that contains a text. */
-  async says(text: string): Promise<void> {
-    const said = () => this.logged.some(({ message }) => message.includes(text));
+  async untilLogged(text: string): Promise<void> {
+    const hasLogged = () => this.logged.some(({ message }) => message.includes(text));
     const what = () => `vigil says ${JSON.stringify(text)}; it said ${this.#err}`;
-    await until(what, said, { withinMs: ROOM_TO_START_MS });
+    await until(what, hasLogged, { withinMs: ROOM_TO_START_MS });
   }
 
   /** Closes the reading end of its standard error, so its later writes meet a closed pipe. */

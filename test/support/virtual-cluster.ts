@@ -116,7 +116,7 @@ export class VirtualCluster extends VirtualWorld {
     const log = recordingLog();
     const metrics = createMetrics();
     const { transport, cut } = cuttable(options.transport ?? this.transport);
-    const { clock, wire } = this.#surroundingsOf(options, log);
+    const { clock, wire } = this.#contextOf(options, log);
     const api = this.createKube(`${name}/${this.#started}`, log, metrics, {
       clock,
       wire,
@@ -186,7 +186,7 @@ export class VirtualCluster extends VirtualWorld {
   }
 
   /** The clock and the wire of a process, as in `vigil run`. */
-  #surroundingsOf(
+  #contextOf(
     { standstill, wallAheadMs = 0, clockOver = (clock) => clock, wireOver = (wire) => wire }: StartOptions,
     log: Log,
   ): { readonly clock: ServerClock; readonly wire: Wire } {
@@ -212,9 +212,9 @@ export class VirtualCluster extends VirtualWorld {
     return new ApiReachability({ ...io, profile });
   }
 
-  #createBus(transport: Transport, who: BusUser): Bus {
+  #createBus(transport: Transport, user: BusUser): Bus {
     const { mailboxMessagesMax } = this.profile;
-    return typedBus({ transport, cluster: "test", mailboxMessagesMax, ...who });
+    return typedBus({ transport, cluster: "test", mailboxMessagesMax, ...user });
   }
 
   #tap(): void {

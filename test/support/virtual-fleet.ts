@@ -107,12 +107,12 @@ export class VirtualFleet extends VirtualWorld {
 
   /** Keeps the messages of a type that are published from now on. */
   received<T extends MessageType>(type: T): PublishedMessage<T>[] {
-    const said: PublishedMessage<T>[] = [];
+    const published: PublishedMessage<T>[] = [];
     const [log, metrics] = [recordingLog(), createMetrics()];
     const identity = { transport: this.#transport, member: "test", cluster: "test", service: "tap" };
     const bus = typedBus({ ...identity, ...MAILBOX, clock: this.clock, log, metrics });
-    bus.subscribe(type, "all", (message) => said.push({ ...message, atMs: this.clock.monotonicMs() }));
-    return said;
+    bus.subscribe(type, "all", (message) => published.push({ ...message, atMs: this.clock.monotonicMs() }));
+    return published;
   }
 }
 

@@ -42,7 +42,7 @@ async function runPart(focus: string, processes: readonly (readonly string[])[])
     (flags) => new VigilProcess(["run", "--log-format=json", `--kubeconfig=${cluster.api.kubeconfig}`, ...flags]),
   );
   try {
-    await Promise.all(vigils.map((vigil) => vigil.says("running")));
+    await Promise.all(vigils.map((vigil) => vigil.untilLogged("running")));
     const run = await runSpecs(cluster.api.kubeconfig, focus);
     const logs = [run.stderr, cluster.log(), ...vigils.map(({ err }) => err.slice(-5000))];
     // Without a case nothing was tested, whatever the program says.

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { ComparedStep, ComparisonReport } from "../../../protocols/ledger-reader.ts";
 import { comparisonText } from "../../../services/cli/compare/comparison-printer.ts";
-import { differencesOf, figuresOf } from "../../../services/cli/compare/comparison-summary.policy.ts";
+import { differencesOf, stepCounts } from "../../../services/cli/compare/comparison-summary.policy.ts";
 
 const AT = Date.UTC(2026, 0, 1);
 const NONE: ComparedStep = { vigil: null, others: null, leadMs: null, why: null };
@@ -39,7 +39,7 @@ const REPORT: ComparisonReport = {
 };
 
 test("figures count both sides and each alone, with the leads of both", () => {
-  expect(figuresOf(REPORT)).toEqual([
+  expect(stepCounts(REPORT)).toEqual([
     { what: "Ready=Unknown", both: 2, vigilOnly: 1, othersOnly: 0, leadP50Ms: 10_000, leadP99Ms: 20_000 },
     { what: "NoExecute taint", both: 1, vigilOnly: 0, othersOnly: 0, leadP50Ms: -4_000, leadP99Ms: -4_000 },
     { what: "pod NotReady", both: 1, vigilOnly: 0, othersOnly: 0, leadP50Ms: 10_000, leadP99Ms: 10_000 },
@@ -78,7 +78,7 @@ test("JSON holds the report with its figures and differences", () => {
   expect(JSON.parse(comparisonText(REPORT, "json"))).toEqual({
     ...REPORT,
     isOtherSeen: true,
-    figures: figuresOf(REPORT),
+    figures: stepCounts(REPORT),
     differences: differencesOf(REPORT),
   });
 });

@@ -264,7 +264,7 @@ describe("the fleet, watched", () => {
       gone: "gone",
     } as const;
     const watching = watchRows(
-      { table: MEMBERS, ask, report: printerOf(form, host).changes, begun: () => {} },
+      { table: MEMBERS, read: ask, report: printerOf(form, host).changes, begun: () => {} },
       { clock, host },
     );
     pulse();

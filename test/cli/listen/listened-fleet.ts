@@ -84,7 +84,7 @@ export async function startListenedFleet(): Promise<ListenedFleet> {
       const connections = [`--kubeconfig=${join(folder, "kubeconfig")}`, `--nats=${nats.url}`, ...seeds];
       const config = `--config=${join(folder, "policies.yaml")}`;
       vigil = new VigilProcess(["run", ...connections, config, ...FLAGS]);
-      await vigil.says("running");
+      await vigil.untilLogged("running");
     },
     silence: () => void nodes.stop({ names: ["worker-7"] }),
     async stop() {

@@ -17,9 +17,9 @@ function directed() {
   const random = seededRandom(5);
   const playground = startPlayground({ clock, random, log: silentLog });
   const said: string[] = [];
-  const { cast, narration } = playground;
+  const { controls: cast, narration } = playground;
   const say = (text: string) => said.push(text);
-  const director = new Director({ clock, random, cast, narration, acts: ACTS, pauseMs: 500, say });
+  const director = new Director({ clock, random, controls: cast, narration, acts: ACTS, pauseMs: 500, say });
   const until = (text: string): void => {
     for (let stepped = 0; !said.some((line) => line.includes(text)); stepped++) {
       if (stepped > 1_000) throw new Error(`never said ${text}; last: ${said.at(-1) ?? ""}`);
@@ -63,18 +63,18 @@ describe("the keys", () => {
 
   test("k kills a member, and nodes are still judged; k again starts it", () => {
     world.director.press("k");
-    expect(world.cast.state().isKilled).toBe(true);
+    expect(world.controls.state().isKilled).toBe(true);
     world.pass(8_000);
-    world.cast.nodes.stop({ zone: "zone-a" });
+    world.controls.nodes.stop({ zone: "zone-a" });
     world.pass(8_000);
     expect(world.narration.count("unknown")).toBe(20);
     world.director.press("k");
-    expect(world.cast.state().isKilled).toBe(false);
+    expect(world.controls.state().isKilled).toBe(false);
   });
 
   test("b blinds Vigil, which then judges nobody", () => {
     world.director.press("b");
-    world.cast.nodes.stop({ zone: "zone-a" });
+    world.controls.nodes.stop({ zone: "zone-a" });
     world.pass(20_000);
     expect(world.narration.count("ready")).toBe(60);
     world.director.press("b");
@@ -118,15 +118,15 @@ describe("the keys", () => {
 });
 
 describe("the screen", () => {
-  const { narration, cast, director } = directed();
+  const { narration, controls: cast, director } = directed();
   director.press("k");
   director.press("b");
   director.press("p");
-  const said = Array.from({ length: 30 }, (_, index) => ({
+  const lines = Array.from({ length: 30 }, (_, index) => ({
     elapsedMs: index * 1000,
     text: `line ${index} of a story`,
   }));
-  const shown = { head: ["kubectl get nodes"], narration, state: cast.state(), said, legend: legendOf(ACTS) };
+  const shown = { head: ["kubectl get nodes"], narration, state: cast.state(), lines, legend: legendOf(ACTS) };
 
   test("shows the zones, what is broken, the last lines and the keys", () => {
     const lines = playgroundScreen(shown, { columns: 100, rows: 12 });

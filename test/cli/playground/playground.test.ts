@@ -5,8 +5,8 @@ import { type Playground, startPlayground } from "../../../services/cli/playgrou
 import { PLAYGROUND_PROFILE } from "../../../services/cli/playground/playground-members.ts";
 import { ownersOf } from "../../../services/platform/fleet/ownership.policy.ts";
 import { silentLog } from "../../../services/platform/process/log.ts";
-import { MORTAL_MEMBER, STEADY_MEMBER } from "../../../services/sandbox/playground/cast.ts";
 import { NODES_PER_ZONE, nodesOf, ZONES } from "../../../services/sandbox/playground/cluster.ts";
+import { MORTAL_MEMBER, STEADY_MEMBER } from "../../../services/sandbox/playground/controls.ts";
 import type { Scene } from "../../../services/sandbox/playground/scene.ts";
 import { play } from "../../../services/sandbox/playground/stage.ts";
 import { storyOf } from "../../../services/sandbox/playground/story.ts";
@@ -85,7 +85,7 @@ describe("the story", () => {
   });
 
   test("ends with both members, the API server in sight, and no policy", () => {
-    expect(played.cast.state()).toEqual({ isKilled: false, isBlind: false, hasPolicy: false });
+    expect(played.controls.state()).toEqual({ isKilled: false, isBlind: false, hasPolicy: false });
   });
 
   test("leaves no timer behind once stopped", () => {
@@ -104,7 +104,7 @@ function send({ apiserver }: Pick<Playground, "apiserver">, method: string, path
 
 describe("a user of kubectl", () => {
   const world = playVirtually(1, STORY.slice(0, 1));
-  const { clock, apiserver, cast } = world;
+  const { clock, apiserver, controls: cast } = world;
   const nodes = apiserver.store.collection("nodes");
   const pods = apiserver.store.collection("pods");
 

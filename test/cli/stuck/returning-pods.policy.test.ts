@@ -2,14 +2,14 @@
 import { describe, expect, test } from "vitest";
 import type { ObservedPod } from "../../../protocols/objects.ts";
 import { returningPodOf } from "../../../services/cli/stuck/returning-pods.policy.ts";
-import type { NodeFacts } from "../../../services/cli/stuck/stuck-pods.policy.ts";
+import type { NodeSituation } from "../../../services/cli/stuck/stuck-pods.policy.ts";
 import { observedPod } from "../../support/observed-objects.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
 const TAINTED_AT = NOW - 10 * MINUTE_MS;
 const MAINTENANCE = { key: "maintenance", effect: "NoExecute" } as const;
-const TAINTED: NodeFacts = {
+const TAINTED: NodeSituation = {
   ready: "True",
   since: NOW - 60 * MINUTE_MS,
   isOutOfService: false,
@@ -17,7 +17,7 @@ const TAINTED: NodeFacts = {
   evicting: [{ taint: MAINTENANCE, since: TAINTED_AT }],
 };
 const OWNED = { owner: "DaemonSet", ownerUid: "u-owner" };
-const found = (pod: Partial<ObservedPod>, facts: NodeFacts | undefined = TAINTED) => {
+const found = (pod: Partial<ObservedPod>, facts: NodeSituation | undefined = TAINTED) => {
   const bound = { node: "n", resourceVersion: "1", pod: observedPod("pod", { boundAt: 0, createdAt: 0, ...pod }) };
   return returningPodOf(bound, facts, NOW);
 };

@@ -6,14 +6,14 @@ import {
   byAge,
   deadStateOf,
   isStuck,
-  type NodeFacts,
+  type NodeSituation,
   stuckPodOf,
   type TerminatingPod,
 } from "../../../services/cli/stuck/stuck-pods.policy.ts";
 import { STUCK } from "../../../services/cli/stuck/stuck-table.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
-const SILENT: NodeFacts = {
+const SILENT: NodeSituation = {
   ready: "Unknown",
   since: NOW - 600_000,
   isOutOfService: false,
@@ -31,9 +31,13 @@ const POD: TerminatingPod = {
   finalizers: [],
   claims: [],
 };
-const NO_VOLUMES = { attachments: [], ofClaims: new Map() };
+const NO_VOLUMES = { attachments: [], byClaim: new Map() };
 const CLUSTER = { volumes: NO_VOLUMES, missing: null };
-const node = (ready: NodeFacts["ready"], isOutOfService = false): NodeFacts => ({ ...SILENT, ready, isOutOfService });
+const node = (ready: NodeSituation["ready"], isOutOfService = false): NodeSituation => ({
+  ...SILENT,
+  ready,
+  isOutOfService,
+});
 
 test.each([
   ["True", null],
@@ -61,7 +65,7 @@ test.each([
 });
 
 describe("what holds a stuck pod", () => {
-  const whys = (pod: Partial<TerminatingPod>, its: NodeFacts | undefined) =>
+  const whys = (pod: Partial<TerminatingPod>, its: NodeSituation | undefined) =>
     stuckPodOf({ ...POD, ...pod }, its, CLUSTER)?.holds.map(({ why }) => why);
 
   test.each([
@@ -87,8 +91,8 @@ describe("what holds a stuck pod", () => {
       { name: "csi-2", node: "worker-8", volume: "pv-1" },
       { name: "csi-3", node: "worker-7", volume: "pv-2" },
     ];
-    const ofClaims = new Map([["shop/data-0", "pv-1"]]);
-    const cluster = { ...CLUSTER, volumes: { attachments, ofClaims } };
+    const byClaim = new Map([["shop/data-0", "pv-1"]]);
+    const cluster = { ...CLUSTER, volumes: { attachments, byClaim } };
     const found = stuckPodOf({ ...POD, gracePeriodSeconds: 0, claims: ["data-0", "other"] }, SILENT, cluster);
     expect(found?.holds.map(({ name, why }) => [name, why])).toEqual([
       ["csi-1", "volume pv-1 of claim data-0 is attached to worker-7"],
@@ -119,7 +123,7 @@ describe("who acts on the out-of-service taint", () => {
     expect(missingSupport(version)).toBeNull();
   });
 
-  test.each<[number, NodeFacts, string, string]>([
+  test.each<[number, NodeSituation, string, string]>([
     [26, OUT, NOT_COLLECTED, `${GC} 1.26 or later`],
     [25, OUT, `${NOT_COLLECTED}: ${GATED}`, `${GC} with that gate, or kubectl delete pod --force`],
     [23, OUT, `node worker-7 is out of service, but ${NOTHING}`, "kubectl delete pod --force"],

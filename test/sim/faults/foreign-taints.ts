@@ -22,7 +22,7 @@ const WITH_FIGHT = new WeakSet<World>();
 export const FOREIGN_TAINT_FAULTS = {
   foreignTaints: {
     everySeconds: 20,
-    act: (reach, random) => oneOf(random, [restamp, restamp, bringBack, takeAway, insist])(reach, random),
+    act: (reach, random) => oneOf(random, [restamp, restamp, bringBack, removeTaint, insist])(reach, random),
   },
 } satisfies Record<string, Meddler>;
 
@@ -51,7 +51,7 @@ function bringBack(reach: Reach, random: Random): Stop | undefined {
 }
 
 /** Removes our NoExecute taint from a node that needs it. */
-function takeAway(reach: Reach, random: Random): undefined {
+function removeTaint(reach: Reach, random: Random): undefined {
   const name = anyTainted(reach, random);
   if (name === null) return;
   reach.count("our taint taken off by others");
@@ -81,18 +81,18 @@ function insist(reach: Reach, random: Random): Stop | undefined {
 }
 
 function put(reach: Reach, name: string, key: string, effect: string): void {
-  if (!takesRound(reach, `${name} ${key}:${effect}`)) return;
+  if (!mayInsist(reach, `${name} ${key}:${effect}`)) return;
   reach.count("taint brought back by others");
   const timeAdded = apiTime(reach.world.clock.wallMs());
   editTaints(reach, name, (taints) => [...without(key, effect)(taints), { key, effect, timeAdded }]);
 }
 
 function remove(reach: Reach, name: string, key: string, effect: string): void {
-  if (takesRound(reach, `${name} ${key}:${effect}`)) editTaints(reach, name, without(key, effect));
+  if (mayInsist(reach, `${name} ${key}:${effect}`)) editTaints(reach, name, without(key, effect));
 }
 
 /** Counts a change of a taint of a node; false when others have changed it often enough. */
-function takesRound({ world }: Reach, taint: string): boolean {
+function mayInsist({ world }: Reach, taint: string): boolean {
   const rounds = ROUNDS.get(world) ?? new Map<string, number>();
   ROUNDS.set(world, rounds);
   const round = (rounds.get(taint) ?? 0) + 1;

@@ -8,10 +8,10 @@ import type { Bus, Random, Stop, Timer } from "../../../protocols/ports.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { uncounted } from "../../../services/platform/process/metrics.ts";
 import { recordingLog } from "../../support/recording-log.ts";
+import { ATTACKER } from "../attacker.ts";
 import { oneOf } from "../chance.ts";
 import { type CheckedNode, type CheckedPod, type CheckedTaint, conditionOf } from "../invariants.ts";
 import { lasting, type Meddler, type Reach } from "../meddler.ts";
-import { THIEF } from "../thief.ts";
 import { secondsFor } from "../tolerated-seconds.ts";
 
 const ASKED_EVERY_MS = 1000;
@@ -102,9 +102,9 @@ export const STOLEN_SEED_FAULTS = {
 function steal(reach: Reach, random: Random): Stop {
   const { clock, swarm } = reach.world;
   const seed = oneOf<Seed>(random, ["node", "zone", "taint-manager"]);
-  const transport = reach.network.link({ name: THIEF, member: THIEF, read: (take) => take() });
+  const transport = reach.network.link({ name: ATTACKER, member: ATTACKER, read: (take) => take() });
   const { mailboxMessagesMax } = swarm.profile;
-  const own = { service: seed, member: THIEF, log: recordingLog(), metrics: uncounted };
+  const own = { service: seed, member: ATTACKER, log: recordingLog(), metrics: uncounted };
   const bus = typedBus({ transport, clock, cluster: "sim", mailboxMessagesMax, ...own });
   const forged = new Map<string, string>();
   bus.subscribe("done.write", "all", ({ cause, body }) => {

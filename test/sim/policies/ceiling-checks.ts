@@ -5,7 +5,7 @@
  * first taint is 60 s old.
  */
 import { CLOCK_ERROR_MS } from "../fault-bounds.ts";
-import { BrokenInvariant, type CheckedNode, conditionOf, isOfCondition } from "../invariants.ts";
+import { BrokenInvariant, type CheckedNode, conditionOf, isConditionTaint } from "../invariants.ts";
 import type { PolicyView } from "./policy-view.ts";
 
 /** A node that got such a taint. */
@@ -56,5 +56,5 @@ export class CeilingChecks {
 }
 
 function carries({ spec }: CheckedNode): boolean {
-  return spec?.taints?.some(isOfCondition) === true;
+  return spec?.taints?.some(isConditionTaint) === true;
 }

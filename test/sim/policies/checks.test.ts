@@ -41,7 +41,7 @@ function nodeOf(name: string, status: "True" | "False" | "Unknown") {
 }
 
 /** Condemns a node of pool a so long after its freeze was planned. */
-function condemnedAfter(ms: number, faults: readonly FaultClass[]): () => void {
+function admittedAfter(ms: number, faults: readonly FaultClass[]): () => void {
   const planned = (nowMs: number) => ({
     pauseRequests: [{ name: "oncall", since: apiMicroTime(nowMs + BEGIN_MS), until: apiMicroTime(nowMs + END_MS) }],
   });
@@ -51,7 +51,7 @@ function condemnedAfter(ms: number, faults: readonly FaultClass[]): () => void {
   checks.node(nodeOf("other", "True"), false);
   checks.node(node, false);
   world.clock.advance(ms);
-  return () => checks.condemned(node);
+  return () => checks.onAdmitted(node);
 }
 
 describe("harm in a planned freeze", () => {
@@ -62,7 +62,7 @@ describe("harm in a planned freeze", () => {
     ["it ends and a clock is ahead", END_MS - CLOCK_ERROR_MS, WRONG],
     ["it has just begun", BEGIN_MS + S / 2, []],
   ] as const)("is allowed where %s", (_what, ms, faults) => {
-    expect(condemnedAfter(ms, faults)).not.toThrow();
+    expect(admittedAfter(ms, faults)).not.toThrow();
   });
 
   test.each([
@@ -70,7 +70,7 @@ describe("harm in a planned freeze", () => {
     ["it has begun by right clocks", BEGIN_MS + 2 * S, []],
     ["it ends in a moment by right clocks", END_MS - 1, []],
   ] as const)("is caught where %s", (_what, ms, faults) => {
-    expect(condemnedAfter(ms, faults)).toThrow(BrokenInvariant);
+    expect(admittedAfter(ms, faults)).toThrow(BrokenInvariant);
   });
 });
 
@@ -100,6 +100,6 @@ describe("pods that go after another node's", () => {
   });
 
   test("are caught where nothing held them", () => {
-    expect(emptiedAfterAnother(0)).toThrow("2 nodes of policy a were condemned within 20000 ms, not 1");
+    expect(emptiedAfterAnother(0)).toThrow("2 nodes of policy a were admitted within 20000 ms, not 1");
   });
 });

@@ -120,10 +120,10 @@ export class PolicyChecks {
    * Vigil set a NoExecute taint on a node that had none, or deletes the first pod of one in direct mode; with
    * `mayHaveWaited`, of one that it may have admitted long before.
    */
-  condemned(node: CheckedNode, mayHaveWaited = false): void {
+  onAdmitted(node: CheckedNode, mayHaveWaited = false): void {
     const { name, labels } = node.metadata;
-    this.#checkFreeze(name, "condemned");
-    this.#conditions.checkHold(name, "condemned");
+    this.#checkFreeze(name, "admitted");
+    this.#conditions.checkHold(name, "admitted");
     const pool = this.#view.poolOf(name);
     const policy = this.#view.onlyPolicy(pool);
     // In direct mode the pods of a node that was admitted may have waited for a rate of evictions since, and its policy
@@ -132,9 +132,9 @@ export class PolicyChecks {
     if (!isLate) this.#rates.check(node);
     if (policy !== null && !isLate) this.#storms.check(policy, node);
     const since = { atMs: this.#view.nowMs, isLate, untilMs: null };
-    this.#view.condemned.push({ node: name, pool, zone: zoneOf(labels), ...since });
+    this.#view.admitted.push({ node: name, pool, zone: zoneOf(labels), ...since });
     if (policy !== null && !isLate) this.#limits.check(policy, name);
-    if (policy !== null && !isLate) this.#holds.condemned(policy, node);
+    if (policy !== null && !isLate) this.#holds.onAdmitted(policy, node);
     this.#recount();
   }
 
@@ -188,7 +188,7 @@ export class PolicyChecks {
     const seemsHeard = signs.isShownAfter(name, Date.parse(ready?.lastTransitionTime ?? ""));
     const unknownSinceMs = this.#view.unknownSince.of(name);
     const seemedHeard = unknownSinceMs !== null && signs.isDatedAfter(name, unknownSinceMs);
-    if (this.#view.drain(name)) this.condemned(node, (ready?.status === "Unknown" && seemsHeard) || seemedHeard);
+    if (this.#view.drain(name)) this.onAdmitted(node, (ready?.status === "Unknown" && seemsHeard) || seemedHeard);
   }
 
   /** Vigil declared a node out of service: a policy of it allowed that lately, and it was not frozen. */

@@ -24,8 +24,8 @@ const OWNER_MS = 12_000;
 const NONE = (): boolean => false;
 const ALL = (): boolean => true;
 
-/** A node that was condemned while every process knew its domain. */
-interface Turn {
+/** A node that was admitted while every process knew its domain. */
+interface DomainGrant {
   readonly domain: string;
   readonly atMs: number;
 }
@@ -34,7 +34,7 @@ interface Turn {
 export class DomainRates {
   readonly #view: PolicyView;
   readonly #stopped = new SinceWhen();
-  readonly #turns: Turn[] = [];
+  readonly #grants: DomainGrant[] = [];
 
   constructor(view: PolicyView) {
     this.#view = view;
@@ -65,7 +65,7 @@ export class DomainRates {
     return Math.min(...[NONE, ALL].map((isSilenced) => this.#ratesNow(api.now, isSilenced).get(domain) ?? 0));
   }
 
-  /** A node was condemned. */
+  /** A node was admitted. */
   check(node: CheckedNode): void {
     const { api, nowMs, unknownMs, isExact } = this.#view;
     const domain = domainOf(api.now, node);
@@ -75,29 +75,29 @@ export class DomainRates {
     const stoppedMs = nowMs - (this.#stopped.of(domain) ?? nowMs);
     const boundMs = isExact ? UNDER_WAY_EXACT_MS : UNDER_WAY_MS + unknownMs;
     if (!isSame(this.#view.knownMs)) return;
-    this.#turns.push({ domain, atMs: nowMs });
+    this.#grants.push({ domain, atMs: nowMs });
     const isKnown = this.#view.knownMs >= nowMs - unknownMs;
     // A process that has just started knows of some silent nodes and of others not yet.
     const isStopped = this.#ratesNow(api.now, (other) => other === domain).get(domain) === 0;
     if (stoppedMs > boundMs && isKnown && isStopped) {
-      throw new BrokenInvariant(`${node.metadata.name} was condemned in ${title(domain)}, stopped for ${stoppedMs} ms`);
+      throw new BrokenInvariant(`${node.metadata.name} was admitted in ${title(domain)}, stopped for ${stoppedMs} ms`);
     }
-    this.#checkPace(domain, isSame);
+    this.#checkRate(domain, isSame);
   }
 
-  #checkPace(domain: string, isSame: (fromMs: number) => boolean): void {
+  #checkRate(domain: string, isSame: (fromMs: number) => boolean): void {
     const { nowMs, unknownMs } = this.#view;
-    const turns = this.#turns.filter((turn) => turn.domain === domain);
+    const grants = this.#grants.filter((grant) => grant.domain === domain);
     const { burst, recoveryMs } = this.#slack;
-    for (const [index, { atMs }] of turns.entries()) {
+    for (const [index, { atMs }] of grants.entries()) {
       const fromMs = atMs - unknownMs;
       if (!isSame(fromMs)) continue;
       const perSecond = this.#mostSince(domain, fromMs);
-      const count = turns.length - index;
+      const count = grants.length - index;
       const windowMs = nowMs - atMs + recoveryMs;
       if (count <= burst + (windowMs / 1000) * perSecond) continue;
       throw new BrokenInvariant(
-        `${count} nodes of ${title(domain)} were condemned within ${nowMs - atMs} ms at ${perSecond}/s`,
+        `${count} nodes of ${title(domain)} were admitted within ${nowMs - atMs} ms at ${perSecond}/s`,
       );
     }
   }

@@ -14,7 +14,7 @@ interface FrozenTime {
   readonly toLeast: number;
   readonly toMost: number;
   /** Whether Vigil may have forgotten it. */
-  readonly isDoubtful: boolean;
+  readonly isUncertain: boolean;
 }
 
 interface Record extends FrozenTime {
@@ -55,7 +55,7 @@ export class FrozenTimes {
 
   /** When nodes under these policies have been frozen in any case, by what everybody has known since `knownMs`. */
   leastTimes(policies: readonly string[], knownMs: number): readonly (readonly [fromMs: number, toMs: number])[] {
-    const sure = this.#of(policies).filter(({ isDoubtful, changedMs }) => !isDoubtful && changedMs <= knownMs);
+    const sure = this.#of(policies).filter(({ isUncertain, changedMs }) => !isUncertain && changedMs <= knownMs);
     return sure.map(({ fromMost, toLeast }) => [fromMost, toLeast]);
   }
 
@@ -113,7 +113,7 @@ export class FrozenTimes {
           fromMost: since ?? nowMs + this.#lagMs,
           toLeast: to,
           toMost: to,
-          isDoubtful: false,
+          isUncertain: false,
         };
       });
     this.#records.set(scope, [...kept, ...added]);
@@ -124,13 +124,13 @@ export class FrozenTimes {
     if (record.toLeast <= nowMs - REMEMBERED_MS) return { ...record, key: null };
     const toLeast = Math.min(record.toLeast, nowMs);
     const toMost = Math.min(record.toMost, nowMs + this.#lagMs);
-    const isDoubtful = record.isDoubtful || record.fromMost >= nowMs - this.#lagMs || record.toMost <= nowMs;
-    return { ...record, key: null, toLeast, toMost, isDoubtful };
+    const isUncertain = record.isUncertain || record.fromMost >= nowMs - this.#lagMs || record.toMost <= nowMs;
+    return { ...record, key: null, toLeast, toMost, isUncertain };
   }
 
   #forget(scope: string, nowMs: number): void {
     const records = (this.#records.get(scope) ?? []).map((record) => {
-      return { ...record, key: null, toMost: Math.min(record.toMost, nowMs + this.#lagMs), isDoubtful: true };
+      return { ...record, key: null, toMost: Math.min(record.toMost, nowMs + this.#lagMs), isUncertain: true };
     });
     this.#records.set(scope, records);
   }
@@ -151,8 +151,8 @@ function gapsBetween(records: readonly FrozenTime[]): readonly Gap[] {
   let before: FrozenTime = first;
   return later.map((after) => {
     const [fromMs, toMs] = [before.toMost, Math.max(before.toMost, after.fromLeast)];
-    const isDoubtful = before.isDoubtful || after.isDoubtful;
-    const mostMs = isDoubtful ? Number.POSITIVE_INFINITY : Math.max(0, after.fromMost - before.toLeast);
+    const isUncertain = before.isUncertain || after.isUncertain;
+    const mostMs = isUncertain ? Number.POSITIVE_INFINITY : Math.max(0, after.fromMost - before.toLeast);
     const [toLeast, toMost] = [Math.max(before.toLeast, after.toLeast), Math.max(before.toMost, after.toMost)];
     before = { ...after, toLeast, toMost };
     return { fromMs, toMs, leastMs: toMs - fromMs, mostMs };

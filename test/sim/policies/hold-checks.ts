@@ -82,8 +82,8 @@ export class HoldChecks {
     if (isHealed) this.#checkEarly(after);
   }
 
-  /** A node was condemned to which a policy alone applies: not before `unhealthyDelay` was over. */
-  condemned(policy: string, node: CheckedNode): void {
+  /** A node was admitted to which a policy alone applies: not before `unhealthyDelay` was over. */
+  onAdmitted(policy: string, node: CheckedNode): void {
     const { name } = node.metadata;
     const { nowMs, skewMs } = this.#view;
     const sinceMs = this.#unhealthySince.of(name);
@@ -93,7 +93,7 @@ export class HoldChecks {
     this.#view.run.count("delayed node condemned");
     const earlyMs = sinceMs + Math.min(...delays) - nowMs - skewMs - STAMP_MS;
     if (earlyMs <= 0) return;
-    throw new BrokenInvariant(`${name} was condemned ${earlyMs} ms before unhealthyDelay was over`);
+    throw new BrokenInvariant(`${name} was admitted ${earlyMs} ms before unhealthyDelay was over`);
   }
 
   /** Checks what should have happened by now. */

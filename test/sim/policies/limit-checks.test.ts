@@ -39,12 +39,12 @@ function secondAfter(before: typeof SHORT | null, healedMs: number | null, evict
   const policy = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata: { name: "p" } };
   world.asWorld(() => world.api.registry.create(resource, "", { ...policy, spec: specWith(before) }));
   world.clock.advance(10 * S);
-  const condemn = (node: string): void => {
+  const admit = (node: string): void => {
     view.onNode(nodeWith(node, [TAINT]), false);
     view.drain(node);
-    view.condemned.push({ node, pool: "a", zone: "z", atMs: view.nowMs, untilMs: null });
+    view.admitted.push({ node, pool: "a", zone: "z", atMs: view.nowMs, untilMs: null });
   };
-  condemn("first");
+  admit("first");
   world.clock.after(30 * S, () =>
     world.asWorld(() => {
       const place = { resource, namespace: "", name: "p" };
@@ -53,7 +53,7 @@ function secondAfter(before: typeof SHORT | null, healedMs: number | null, evict
   );
   if (healedMs !== null) world.clock.after(healedMs, () => view.onNode(nodeWith("first", []), false));
   world.clock.advance(45 * S);
-  condemn("second");
+  admit("second");
   return () => new LimitChecks(view).check("p", "second");
 }
 
@@ -67,8 +67,8 @@ describe("a second node in the window of a breaker", () => {
   });
 
   test.each([
-    ["the first one is still condemned", SHORT, null, "taint"],
-    ["the first one was condemned before there was a breaker", null, null, "taint"],
+    ["the first one is still admitted", SHORT, null, "taint"],
+    ["the first one was admitted before there was a breaker", null, null, "taint"],
     ["the first one was healed after the window had changed", SHORT, 35 * S, "taint"],
     ["the window has not changed", LONG, 25 * S, "taint"],
     ["the window has not changed in direct mode", LONG, null, "direct"],

@@ -2,7 +2,7 @@
 import { CLOCK_ERROR_MS } from "../fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "../invariants.ts";
 import { allowed, breakerMost, budgetMost, type PolicyState } from "./policy-state.ts";
-import { type Condemned, isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
+import { type AdmittedNode, isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
 
 /** A request that was sent before a budget began to hold. */
 const UNDER_WAY_MS = 1_000;
@@ -30,7 +30,7 @@ export class LimitChecks {
     }
   }
 
-  /** A node was condemned to which a policy alone applies. */
+  /** A node was admitted to which a policy alone applies. */
   check(policy: string, node: string): void {
     this.#checkUnhealthy(policy, node);
     this.#checkBudgets(policy, node);
@@ -41,9 +41,7 @@ export class LimitChecks {
     const sinceMs = this.tooUnhealthy.of(policy);
     const { knownMs, nowMs } = this.#view;
     if (sinceMs === null || sinceMs > knownMs) return;
-    throw new BrokenInvariant(
-      `${node} was condemned ${nowMs - sinceMs} ms after policy ${policy} reached maxUnhealthy`,
-    );
+    throw new BrokenInvariant(`${node} was admitted ${nowMs - sinceMs} ms after policy ${policy} reached maxUnhealthy`);
   }
 
   #checkBudgets(policy: string, node: string): void {
@@ -54,10 +52,10 @@ export class LimitChecks {
     const toMs = nowMs + (this.#view.isStamped ? 0 : this.#view.skewMs);
     const said = this.#view.said(policy, (state) => budgetMost(state, this.#view.sizeOf(pool), fromMs, toMs));
     const most = Math.max(...(said ?? [Infinity]));
-    const condemned = this.#view.selected(pool).filter((each) => this.#view.isCondemned(each)).length;
-    if (condemned <= most) return;
+    const admitted = this.#view.selected(pool).filter((each) => this.#view.isAdmitted(each)).length;
+    if (admitted <= most) return;
     throw new BrokenInvariant(
-      `${node} was condemned: ${condemned} nodes of policy ${policy}, whose budgets allow ${most}`,
+      `${node} was admitted: ${admitted} nodes of policy ${policy}, whose budgets allow ${most}`,
     );
   }
 
@@ -67,10 +65,10 @@ export class LimitChecks {
     const pool = this.#view.poolOf(node);
     const nodesMax = Math.max(...said.map((breaker) => breakerMost(breaker, this.#view.sizeOf(pool))));
     const durationMs = Math.min(...said.map((breaker) => breaker.durationMs));
-    const found = this.condemnedSince(policy, pool, this.#view.nowMs - durationMs + CLOCK_ERROR_MS);
+    const found = this.admittedSince(policy, pool, this.#view.nowMs - durationMs + CLOCK_ERROR_MS);
     if (found.size <= nodesMax) return;
     throw new BrokenInvariant(
-      `${found.size} nodes of policy ${policy} were condemned within ${durationMs} ms, not ${nodesMax}`,
+      `${found.size} nodes of policy ${policy} were admitted within ${durationMs} ms, not ${nodesMax}`,
     );
   }
 
@@ -103,18 +101,18 @@ export class LimitChecks {
   }
 
   /** The nodes that were admitted since an instant, but for those that Vigil may have forgotten. */
-  condemnedSince(policy: string, pool: string | undefined, fromMs: number): ReadonlySet<string> {
-    const { condemned } = this.#view;
-    const recent = condemned.filter((each) => each.pool === pool && each.atMs > fromMs && each.isLate !== true);
+  admittedSince(policy: string, pool: string | undefined, fromMs: number): ReadonlySet<string> {
+    const { admitted } = this.#view;
+    const recent = admitted.filter((each) => each.pool === pool && each.atMs > fromMs && each.isLate !== true);
     return new Set(recent.filter((each) => !this.#mayBeForgotten(policy, each)).map(({ node }) => node));
   }
 
   /**
    * Whether a node had left a shorter window of the breaker, or there was none, and was healed before the present
-   * window was known. A breaker that is added or gets a longer window counts the nodes that are still condemned,
+   * window was known. A breaker that is added or gets a longer window counts the nodes that are still admitted,
    * because their taints show since when. Nothing shows the others, and in direct mode none.
    */
-  #mayBeForgotten(policy: string, { atMs, untilMs }: Condemned): boolean {
+  #mayBeForgotten(policy: string, { atMs, untilMs }: AdmittedNode): boolean {
     const { api, isDirect, nowMs, unknownMs } = this.#view;
     const snapshots = api.since(atMs);
     return snapshots.some(({ policies }, index) => {

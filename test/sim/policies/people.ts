@@ -65,7 +65,7 @@ type Act = readonly [times: number, act: (people: People, random: Random) => voi
 const FREEZE_ACTS: readonly Act[] = [
   [6, (people, random) => people.freeze(random)],
   [5, (people, random) => people.thaw(oneOf(random, SCOPES), random() < 0.5)],
-  [2, (people) => people.tidy()],
+  [2, (people) => people.removeAll()],
 ];
 
 /** What they do, and how often in comparison. */
@@ -182,7 +182,7 @@ class People {
   }
 
   /** Removes the requests that ended a while ago. */
-  tidy(): void {
+  removeAll(): void {
     const nowMs = this.#world.clock.wallMs();
     const isKept = ({ until }: Written): boolean => until === undefined || Date.parse(until) > nowMs - 12_000;
     this.#record((requests) => requests.filter(isKept));

@@ -4,7 +4,7 @@
  */
 import { CLOCK_ERROR_MS, viewLagMs } from "../fault-bounds.ts";
 import { type Grace, profileGrace } from "../graces.ts";
-import { type CheckedNode, conditionOf, isOfCondition, isPaced } from "../invariants.ts";
+import { type CheckedNode, conditionOf, isConditionTaint, isPaced } from "../invariants.ts";
 import type { Swarm } from "../swarm.ts";
 import type { World } from "../world.ts";
 import { ApiPolicies, domainOf, freezesOf, isFrozen, type PolicySnapshot, policiesOf } from "./api-policies.ts";
@@ -21,7 +21,7 @@ export const REPEATED_MS = 45_000;
 const EXACT_MS = 1_000;
 
 /** A node that Vigil tainted NoExecute or, in direct mode, began to drain. */
-export interface Condemned {
+export interface AdmittedNode {
   readonly node: string;
   readonly pool: string | undefined;
   readonly zone: string;
@@ -44,7 +44,7 @@ export class PolicyView {
   readonly api: ApiPolicies;
   readonly nodes = new Map<string, CheckedNode>();
   /** In order. */
-  readonly condemned: Condemned[] = [];
+  readonly admitted: AdmittedNode[] = [];
   /** When processes died or started. */
   readonly disturbances: number[] = [];
   /** Since when a node that is not ready was first Unknown. */
@@ -119,8 +119,8 @@ export class PolicyView {
     if (status === "True") this.#drained.delete(name);
     const wasUnknown = status !== "True" && this.unknownSince.of(name) !== null;
     this.unknownSince.note(name, wasUnknown || status === "Unknown", this.nowMs);
-    const last = this.condemned.findLast((each) => each.node === name);
-    if (last !== undefined && (isGone || !this.isCondemned(node))) last.untilMs ??= this.nowMs;
+    const last = this.admitted.findLast((each) => each.node === name);
+    if (last !== undefined && (isGone || !this.isAdmitted(node))) last.untilMs ??= this.nowMs;
     const pool = this.poolOf(name);
     this.#sizes.set(pool, Math.max(this.sizeOf(pool), this.selected(pool).length));
   }
@@ -171,10 +171,10 @@ export class PolicyView {
   }
 
   /** Whether a node is condemned now. */
-  isCondemned({ metadata, spec }: CheckedNode): boolean {
+  isAdmitted({ metadata, spec }: CheckedNode): boolean {
     return this.isDirect
       ? this.#drained.has(metadata.name)
-      : spec?.taints?.some((taint) => isPaced(taint) || isOfCondition(taint)) === true;
+      : spec?.taints?.some((taint) => isPaced(taint) || isConditionTaint(taint)) === true;
   }
 
   /** The policy that alone has applied to a pool for as long as somebody may not know otherwise; null for none. */

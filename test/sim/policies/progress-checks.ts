@@ -48,7 +48,7 @@ export class ProgressChecks {
     const waiting = new Map<string, { readonly node: CheckedNode; readonly perSecond: number }>();
     for (const node of view.nodes.values()) {
       const perSecond = this.#context.rates.leastOf(node);
-      if (!isDown(node) || view.isCondemned(node) || perSecond <= 0) continue;
+      if (!isDown(node) || view.isAdmitted(node) || perSecond <= 0) continue;
       waiting.set(`${node.metadata.name} ${conditionOf(node, "Ready")?.status} ${perSecond}`, { node, perSecond });
     }
     for (const key of this.#waiting.keys()) if (!waiting.has(key)) this.#waiting.note(key, false, nowMs);
@@ -73,11 +73,10 @@ export class ProgressChecks {
   #isReached(policy: string, state: PolicyState): boolean {
     const { view, limits } = this.#context;
     const selected = view.selected(state.pool);
-    const condemned = selected.filter((each) => view.isCondemned(each)).length;
+    const admitted = selected.filter((each) => view.isAdmitted(each)).length;
     const always = { ...state, budgets: state.budgets.filter(({ eachMinuteMs }) => eachMinuteMs === null) };
     return (
-      limits.tooUnhealthy.of(policy) !== null ||
-      condemned >= budgetMost(always, selected.length, view.nowMs, view.nowMs)
+      limits.tooUnhealthy.of(policy) !== null || admitted >= budgetMost(always, selected.length, view.nowMs, view.nowMs)
     );
   }
 
@@ -100,7 +99,7 @@ export class ProgressChecks {
       const calmSinceMs = this.#calmLimits.of(policy.name);
       if (calmSinceMs === null || nowMs - calmSinceMs <= neededMs) return;
       view.run.count("node waited although limits had ended");
-      const last = view.condemned.findLast((each) => each.pool === pool);
+      const last = view.admitted.findLast((each) => each.pool === pool);
       if (last !== undefined && nowMs - last.atMs <= neededMs) return;
     }
     throw new BrokenInvariant(`${node.metadata.name} waits for ${nowMs - waitsSinceMs} ms, and nothing holds it back`);

@@ -61,7 +61,7 @@ export class StormChecks {
     const { view } = this.#context;
     if (!view.isExact) return;
     for (const node of view.nodes.values()) {
-      const isWaiting = !view.isCondemned(node) && this.#context.rates.isGranting(node);
+      const isWaiting = !view.isAdmitted(node) && this.#context.rates.isGranting(node);
       for (const ready of DOWN)
         this.#waiting.note(waitOf(node, ready), isWaiting && readyOf(node) === ready, view.nowMs);
     }
@@ -75,7 +75,7 @@ export class StormChecks {
     }
   }
 
-  /** A node was condemned to which a policy alone applies. */
+  /** A node was admitted to which a policy alone applies. */
   check(policy: string, node: CheckedNode): void {
     const { view } = this.#context;
     this.#checkStored(policy, node);
@@ -92,7 +92,7 @@ export class StormChecks {
     const closedMs = storm.calmFromMs + cooldownMs;
     if (view.nowMs < closedMs - skewMs) {
       throw new BrokenInvariant(
-        `${name} was condemned ${view.nowMs - storm.fromMs} ms into a storm of policy ${policy} (${storm.field}), ` +
+        `${name} was admitted ${view.nowMs - storm.fromMs} ms into a storm of policy ${policy} (${storm.field}), ` +
           `${closedMs - view.nowMs} ms too early`,
       );
     }
@@ -121,12 +121,12 @@ export class StormChecks {
     const zone = zoneOf(node.metadata.labels);
     const isOther = (each: { node: string; pool: string | undefined; zone: string }): boolean =>
       each.pool === pool && each.zone === zone && each.node !== node.metadata.name;
-    const before = view.condemned.findLast(isOther);
+    const before = view.admitted.findLast(isOther);
     if (before === undefined || before.atMs < closedMs) return;
     const pauseMs = view.nowMs - before.atMs;
     if (pauseMs >= 1000 / perSecond - view.skewMs - STAMP_MS) return;
     throw new BrokenInvariant(
-      `${node.metadata.name} was condemned ${pauseMs} ms after ${before.node}; after a storm of policy ${policy} ` +
+      `${node.metadata.name} was admitted ${pauseMs} ms after ${before.node}; after a storm of policy ${policy} ` +
         `the rate is ${perSecond}/s`,
     );
   }
@@ -168,10 +168,10 @@ export class StormChecks {
   #mayTrip({ breaker, pool }: PolicyState): boolean {
     const { view } = this.#context;
     const selected = view.selected(pool);
-    if (breaker === null || !selected.some((node) => isDown(node) && !view.isCondemned(node))) return false;
+    if (breaker === null || !selected.some((node) => isDown(node) && !view.isAdmitted(node))) return false;
     const fromMs = view.nowMs - breaker.durationMs - view.skewMs - STAMP_MS;
-    const condemned = view.condemned.filter((each) => each.pool === pool && each.atMs > fromMs);
-    return new Set(condemned.map(({ node }) => node)).size >= breakerMost(breaker, selected.length);
+    const admitted = view.admitted.filter((each) => each.pool === pool && each.atMs > fromMs);
+    return new Set(admitted.map(({ node }) => node)).size >= breakerMost(breaker, selected.length);
   }
 
   #mustTrip(policy: string, state: PolicyState): boolean {
@@ -187,11 +187,11 @@ export class StormChecks {
       return false;
     if (limits.tooUnhealthy.of(policy) !== null || view.wasFrozen(pool, nowMs - view.unknownMs)) return false;
     const selected = view.selected(pool);
-    const condemned = selected.filter((each) => view.isCondemned(each)).length;
+    const admitted = selected.filter((each) => view.isAdmitted(each)).length;
     // A budget that holds now and then may hold back now.
     const always = { ...state, budgets: state.budgets.map((budget) => ({ ...budget, eachMinuteMs: null })) };
-    if (condemned >= budgetMost(always, selected.length, nowMs, nowMs)) return false;
-    const inWindow = limits.condemnedSince(policy, pool, nowMs - breaker.durationMs + view.skewMs + STAMP_MS);
+    if (admitted >= budgetMost(always, selected.length, nowMs, nowMs)) return false;
+    const inWindow = limits.admittedSince(policy, pool, nowMs - breaker.durationMs + view.skewMs + STAMP_MS);
     if (inWindow.size < breakerMost(breaker, view.sizeOf(pool))) return false;
     // In direct mode a node waits once --pod-eviction-timeout is over.
     const waitsMs = WAITS_MS + (view.isDirect ? view.swarm.profile.podEvictionTimeoutMs : 0);

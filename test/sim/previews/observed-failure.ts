@@ -1,7 +1,7 @@
 /** Records when the API shows nodes Unknown and tainted, and pods deleted. It judges nothing. */
 import type { Stop } from "../../../protocols/ports.ts";
 import type { Change } from "../../../services/sandbox/apiserver/store/stored.ts";
-import { type CheckedNode, conditionOf, isOfCondition, isPaced } from "../invariants.ts";
+import { type CheckedNode, conditionOf, isConditionTaint, isPaced } from "../invariants.ts";
 import type { World } from "../world.ts";
 import { eventOf, type PreviewedEvent } from "./events.ts";
 
@@ -60,5 +60,5 @@ function isUnknown(node: CheckedNode): boolean {
 }
 
 function isTainted({ spec }: CheckedNode): boolean {
-  return (spec?.taints ?? []).some((taint) => isPaced(taint) || isOfCondition(taint));
+  return (spec?.taints ?? []).some((taint) => isPaced(taint) || isConditionTaint(taint));
 }

@@ -47,7 +47,7 @@ export function verbHelp(verb: Verb, columns: number): string {
 function flagText(setting: Setting): string {
   // A switch that is on by default is shown as turned off.
   if (setting.unit === "switch") return setting.standard === true ? `--${setting.flag}=false` : `--${setting.flag}`;
-  // An example duration would stand beside another default.
+  // An example duration would appear beside another default.
   if (setting.unit === "duration") return `--${setting.flag}=DURATION`;
   const example = exampleOf(setting).split(" or ")[0] ?? "";
   // A shell expands a tilde only at the start of a word.

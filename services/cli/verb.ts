@@ -79,7 +79,7 @@ export interface Verb {
   readonly name: string;
   /** A phrase that begins with a verb in lower case and has no full stop. */
   readonly summary: string;
-  /** Its arguments in the usage line, such as `<node|zone>`; empty when it takes none. */
+  /** Its arguments in the usage line, such as `<node|zone>`; empty when it has none. */
   readonly words: string;
   /** Values of the first argument, for completion. */
   readonly firstWords: readonly string[];
@@ -138,7 +138,7 @@ export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>
   };
 }
 
-/** The problem of an argument that a verb, the first of the words, does not take. */
+/** The problem of an argument that a verb, the first of the words, does not accept. */
 export function unexpectedArgument(words: readonly string[], extra: string): ConfigProblem {
   return new ConfigProblem(`${words.join(" ")}: unexpected argument: ${extra}; see vigil ${words[0]} --help`);
 }

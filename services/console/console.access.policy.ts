@@ -10,8 +10,8 @@ export function isProbe(pathname: string): boolean {
 }
 
 /**
- * The token in an Authorization header: a bearer token, or the password of any user, which a browser asks for and sends
- * with the event stream too. Empty for none.
+ * The token in an Authorization header: a bearer token, or the password of any user, which a browser prompts for and
+ * sends with the event stream too. Empty for none.
  */
 export function tokenIn(header: string | undefined): string {
   const [, scheme = "", credentials = ""] = /^(bearer|basic) +(\S+)$/i.exec(header ?? "") ?? [];
@@ -20,7 +20,7 @@ export function tokenIn(header: string | undefined): string {
 
 /** Whether an Authorization header carries this token. */
 export function carriesToken(header: string | undefined, token: string): boolean {
-  // timingSafeEqual takes values of one length only, hence the digests.
+  // timingSafeEqual requires values of equal length, which digests have.
   return timingSafeEqual(digestOf(tokenIn(header)), digestOf(token));
 }
 

@@ -84,7 +84,7 @@ export class EventStream {
   }
 }
 
-/** One server-sent event. JSON holds no line break, so one `data` line carries it. */
+/** One server-sent event. JSON contains no line break, so one `data` line is enough. */
 function eventText(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

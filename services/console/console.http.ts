@@ -36,14 +36,14 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-/** The Basic one makes a browser ask its user for the token. */
+/** The Basic one makes a browser prompt its user for the token. */
 const CHALLENGES = ["Bearer", 'Basic realm="vigil", charset="UTF-8"'];
 const STREAM_HEADERS = { ...HEADERS, "content-type": "text/event-stream", connection: "keep-alive" };
 
 /** Where a console listens, and what it has from the start. */
 export interface FrontOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free one. */
   readonly port: number;
   readonly log: Log;
   readonly clock: Clock;
@@ -256,7 +256,7 @@ function kept(make: () => Promise<string>, ageMaxMs: number, clock: Clock): () =
   };
 }
 
-/** Refuses what readers ask beyond their share, and ends the connection. */
+/** Refuses requests of readers beyond their share, and ends the connection. */
 function refuse(response: ServerResponse): void {
   if (response.destroyed) return;
   response.setHeader("retry-after", 1);

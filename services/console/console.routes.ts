@@ -25,7 +25,7 @@ export interface About {
   readonly services: readonly string[];
   /** Whether writes are only recorded. */
   readonly shadow: boolean;
-  /** Whether it works beside kube-controller-manager, which evicts, so that it evicts nobody. */
+  /** Whether it works beside kube-controller-manager. Then that evicts, and Vigil evicts no pod. */
   readonly beside: boolean;
   readonly version: string;
   /** Where Grafana is, for a link; absent where it is not configured. */
@@ -74,7 +74,7 @@ export function answerWaiting({ pathname, searchParams }: URL, why: string): Rou
   return pathname.startsWith("/api/") ? problem(503, why) : { status: 503, contentType: TEXT_TYPE, body: `${why}\n` };
 }
 
-/** The answer to a GET, a promise where it takes a live read; null for an unknown path. */
+/** The answer to a GET, a promise where it needs a live read; null for an unknown path. */
 export function answerTo(url: URL, sources: RouteSources): RouteAnswer | Promise<RouteAnswer> | null {
   const { pathname, searchParams } = url;
   if (LIVENESS.includes(pathname)) return probe(pathname, PING, searchParams);

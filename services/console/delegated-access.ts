@@ -18,7 +18,7 @@ export interface AccessRequest {
 /** Whether a request may be answered: `ok`, or the status to refuse it with and one line for the client. */
 export type AccessDecision = "ok" | { readonly status: 401 | 403 | 503; readonly problem: string };
 
-/** A user as a TokenReview names it and a SubjectAccessReview takes it. */
+/** A user as a TokenReview returns it and a SubjectAccessReview expects it. */
 interface ReviewedUser {
   readonly user: string;
   readonly uid?: string;

@@ -1,22 +1,25 @@
 /**
- * The door of a console: what a client sends first is at most one request. A client that sends many at once costs as
- * much as they take to parse, and Node parses 64 KiB of them before anything else is done:
+ * The entrance of a console: a client may send at most one request first. Many requests at once would cost the time to
+ * parse them, and Node parses 64 KiB of them before it does anything else:
  *
  *   connection ──▶ first bytes: one request ──▶ the HTTP server
  *             └──▶ more than one ──▶ nothing is parsed; the connection is held for a second and ends
  *
- * What follows later is the readers' concern (readers.ts), who read no socket while they answer it.
+ * Later requests are handled by readers.ts, which reads no socket while it answers one.
  */
 import type { Socket } from "node:net";
 
-/** How long a connection may say nothing before its first request, and its TLS handshake may take, in milliseconds. */
+/**
+ * How long a connection may send nothing before its first request, and how long its TLS handshake may last, in
+ * milliseconds.
+ */
 export const SILENT_MS = 10_000;
 /** What the first line of every request ends with. */
 const VERSION = " HTTP/1.";
 
 /** What becomes of a connection. */
 export interface Door {
-  /** How long a connection may say nothing, in milliseconds. */
+  /** How long a connection may send nothing, in milliseconds. */
   readonly silentMs: number;
   readonly admit: (socket: Socket) => void;
   /** Called instead for a client that did not wait for its first answer; the socket is paused. */

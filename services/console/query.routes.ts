@@ -96,7 +96,7 @@ export function explanationOfPolicy(
   };
 }
 
-/** The answer to a query with this payload, a promise where it takes a live read. Never throws for a bad payload. */
+/** The answer to a query with this payload, a promise where it needs a live read. Never throws for a bad payload. */
 export function answerQuery<Q extends QueryName>(
   name: Q,
   payload: string,
@@ -128,7 +128,7 @@ export function byTrouble(left: NodeReport, right: NodeReport): number {
   return BY_TROUBLE.indexOf(left.readiness) - BY_TROUBLE.indexOf(right.readiness) || left.since - right.since;
 }
 
-/** The wanted nodes by name, so that a limit always keeps the same ones. */
+/** The wanted nodes, sorted by name: a limit always keeps the same ones. */
 export function selectedNodes(
   ledger: Pick<LedgerReader, "nodes">,
   { names = [], readiness = null, zone = null, policy = null, search = null }: NodeSelection,

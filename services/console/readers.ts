@@ -1,6 +1,7 @@
 /**
- * Gives the requests of a console their turn (reader-turns.ts). Probes have none to wait for. One socket has one
- * request at a time, and is not read meanwhile: a client that sends the next before it has the answer is cut off.
+ * Admits the requests of a console through the shared limit of readers (reader-turns.ts). Probes are answered at once.
+ * One socket has one request at a time and is not read meanwhile: a client that sends the next request before it has
+ * the answer is disconnected.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -27,7 +28,7 @@ export class Readers {
     this.#refused = metrics.counter(REFUSED_METRIC);
   }
 
-  /** Answers a request when it is its turn; otherwise calls `refuse`. */
+  /** Answers a request once it is admitted; otherwise calls `refuse`. */
   onRequest({ socket }: IncomingMessage, response: ServerResponse, answers: ReaderAnswers): void {
     if (!this.#isAlone(socket, response)) return;
     if (answers.isProbe) {
@@ -37,7 +38,7 @@ export class Readers {
     const isAdmitted = this.#turns.request({
       begin: (done) => {
         response.once("close", done);
-        // A client that asks on this connection again at once would find no turn.
+        // The next request on this connection would not be admitted at once.
         if (this.#turns.isCrowded) response.shouldKeepAlive = false;
         if (response.closed || response.destroyed) done();
         else
@@ -84,7 +85,7 @@ export class Readers {
 /** How a request is answered, or refused. */
 interface ReaderAnswers {
   readonly isProbe: boolean;
-  /** `streams` is called when the answer has become a stream, which takes no turn. */
+  /** `streams` is called when the answer has become a stream, which no longer counts towards the limit. */
   answer(streams: () => void): void;
   refuse(): void;
 }

@@ -58,7 +58,7 @@ export function shardsCheck(suspectShards: number | null): Check {
 
 /**
  * Whether the node policies have arrived; `known` is null in a process that uses none. A process that waits for them
- * decides nothing harmful, so a rollout must not go on to the next.
+ * decides nothing harmful, so a rollout must not continue with the next process.
  */
 export function policiesCheck(known: number | null): Check {
   const problem = known === 0 ? "not received yet: no node is found silent, tainted or drained" : null;
@@ -84,12 +84,12 @@ function unpublishedNote({ unpublished }: WatchHealthReport): Pick<Check, "note"
   return { note: `${excess} exceed the size of a message and are not watched; the observer's log names them` };
 }
 
-/** A note too: nothing that this process does would renew a lease, so it has to stay ready. */
+/** A note too: this process cannot renew the leases of nodes, so it has to stay ready. */
 function leasePathNote({ leasePath }: WatchHealthReport): Pick<Check, "note"> {
   return leasePath === undefined ? {} : { note: leasePathText(leasePath) };
 }
 
-/** A note as well: after an outage the process has to go on. */
+/** A note as well: the process has to continue after an outage. */
 function outageNote({ outage }: WatchHealthReport): Pick<Check, "note"> {
   if (outage === undefined) return {};
   const since = outage.sinceAt === null ? "" : ` since ${apiTime(outage.sinceAt)}`;

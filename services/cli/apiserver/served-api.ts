@@ -8,7 +8,7 @@ import type { HttpFront } from "../../sandbox/apiserver/http/http-front.ts";
 import { yamlText } from "../output/yaml.ts";
 import { Failure, type Host, writeNamedFile } from "../verb.ts";
 
-/** Where an embedded API listens, and where its kubeconfig goes. */
+/** Where an embedded API listens, and where its kubeconfig is written. */
 export const SERVED_API_SETTINGS = {
   listen: textSetting(
     "listen",
@@ -49,7 +49,7 @@ export async function serveApi(
   return { front, kubeconfig };
 }
 
-/** A kubeconfig with one context. It holds no token, because kubectl sends none over plain HTTP. */
+/** A kubeconfig with one context. It has no token, because kubectl sends none over plain HTTP. */
 export function kubeconfigOf(name: string, server: string): string {
   return yamlText({
     apiVersion: "v1",

@@ -22,7 +22,7 @@ export interface Difference {
   readonly why: string;
 }
 
-/** Whether the API shows a step that Vigil did not take. Without one there is nothing to compare with. */
+/** Whether the API shows a step by another client. Without one there is nothing to compare with. */
 export function isOtherSeen({ nodes, pods }: ComparisonReport): boolean {
   const isSeen = (...steps: readonly ComparedStep[]): boolean => steps.some(({ others }) => others !== null);
   return (
@@ -31,7 +31,7 @@ export function isOtherSeen({ nodes, pods }: ComparisonReport): boolean {
   );
 }
 
-/** How many steps the API shows whose author is not known. */
+/** How many steps in the API have an unknown author. */
 export function authorlessOf(report: ComparisonReport): number {
   const steps = stepsOf(report).flatMap(([, all]) => all.map(([, step]) => step));
   return steps.filter(({ vigil, others, why }) => vigil === null && others === null && why !== null).length;

@@ -47,7 +47,7 @@ complete -F _vigil vigil
 `;
 }
 
-/** The flags that say which console is asked, as an extended regular expression. */
+/** The flags that select the console, as an extended regular expression. */
 const CONSOLE_FLAGS = "--(server|server-ca|token-file)[= ][^ ]+|--allow-token-over-http";
 
 const isFlag = (place: string): boolean => place.startsWith("-");
@@ -85,7 +85,7 @@ function patternOf(verb: Verb, flag: string): string {
     .join(" | ");
 }
 
-/** The flags that take no value, in all their spellings. */
+/** The flags without a value, in all their spellings. */
 function switchesOf(verbs: readonly Verb[]): string[] {
   const switches = verbs.flatMap((verb) =>
     settingsOf(verb)

@@ -42,7 +42,7 @@ export const CONSOLE_SETTINGS = {
 export type ConsoleAddress = Readonly<ValuesOf<typeof CONSOLE_SETTINGS>>;
 type ConsoleClientHost = Pick<Host, "stopped" | "readFile" | "environment">;
 
-/** The address of the console that is asked, and which flag or variable it comes from. */
+/** The address of the console, and which flag or variable it comes from. */
 export function consoleAt(
   { server }: Pick<ConsoleAddress, "server">,
   { environment }: Pick<Host, "environment">,
@@ -92,7 +92,7 @@ export interface ConsoleEvent {
 
 /**
  * The events of a stream of the console, until the process is stopped. Throws a ConfigProblem for wrong flags, and a
- * Failure when there is no such stream, when it ends, or when it brings nothing for as long as an answer may take: a
+ * Failure when there is no such stream, when it ends, or when it sends nothing for as long as an answer may take: a
  * console sends a snapshot each second.
  */
 export async function* eventsFromConsole(

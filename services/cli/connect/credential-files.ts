@@ -27,7 +27,7 @@ export function certificateIn(host: Reader, flag: string, file: string): X509Cer
  */
 export function pairIn(host: Reader, prefix: string, certFile: string, keyFile: string): CertificatePair {
   const cert = usableFile(host, `${prefix}-cert`, certFile, CERTIFICATE, (text) => {
-    // Unlike X509Certificate it reads the whole chain, which may be half written.
+    // Unlike X509Certificate it reads the complete chain, which may be half written.
     createSecureContext({ cert: text });
     return text;
   });

@@ -1,4 +1,4 @@
-/** The flags of a verb that asks a console or listens to NATS: each source has its own, and only one is used. */
+/** The flags of a verb that reads from a console or listens to NATS: each source has its own, and only one is used. */
 import { NATS_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
 import { CONSOLE_SETTINGS, type ConsoleAddress } from "./console-client.ts";

@@ -21,7 +21,7 @@ export type ChangeRequests = (
 /** How often a change is tried while others change the object too. */
 const TRIES_MAX = 5;
 
-/** The object that holds the pause requests of a policy, or of all nodes; `object` is null while it does not exist. */
+/** The object with the pause requests of a policy, or of all nodes; `object` is null while it does not exist. */
 export interface FrozenObject {
   readonly ref: ObjectRef;
   readonly object: KubeObject | null;
@@ -41,7 +41,7 @@ async function frozenObject(kube: Kube, policy: string | null): Promise<FrozenOb
   return { ref: FREEZE_CONFIG_MAP, object: reply.outcome === "ok" ? reply.object : null };
 }
 
-/** The object whose requests were to be changed. */
+/** The object with the requests to change. */
 export interface RequestsObject {
   readonly name: string;
   /** Whether it is the ConfigMap, because there is no such NodePolicy, or for all nodes. */

@@ -1,6 +1,8 @@
 /**
- * The pause requests of one object, with one more or with some ended. An ended request stays for a while, because its
- * instants say exactly how long countdowns stood still, even if no process of Vigil ran meanwhile.
+ * The pause requests of one object, with one more or with some ended. An ended request stays for 24 hours. Its instants
+ * state exactly how long countdowns were frozen, even if no process of Vigil ran meanwhile. Example: a pod is due at
+ * second 300; a request lasts from second 100 to second 160 while Vigil is down; after its start Vigil reads the
+ * request and deletes the pod at second 360.
  */
 import { PAUSE_REQUESTS_MAX } from "../../../protocols/judged.ts";
 import type { PauseRequestSpec } from "../../../protocols/node-policy.ts";
@@ -70,7 +72,7 @@ function isLater({ since }: WrittenRequest, nowAt: number): boolean {
   return (epochMsOf(since) ?? nowAt) > nowAt;
 }
 
-/** When a request ends; one whose end is no instant does not. */
+/** When a request ends: never where its end is not an instant. */
 function endOf({ until }: WrittenRequest): number {
   return epochMsOf(until) ?? Number.POSITIVE_INFINITY;
 }

@@ -47,7 +47,7 @@ export interface FleetListenerIo extends Pick<Io, "clock" | "log"> {
   readonly cluster: string;
   /** Names what the transport connects to. */
   readonly where: string;
-  /** Who subscribes; `cli` by default. */
+  /** The name of the subscriber; `cli` by default. */
   readonly service?: string;
 }
 
@@ -82,7 +82,7 @@ export function fleetOn(
   };
 }
 
-/** A process whose console shows its fleet. */
+/** A process with a console that shows its fleet. */
 interface FleetProcess extends Pick<FleetListenerIo, "clock" | "log" | "metrics" | "cluster"> {
   readonly transport: Transport;
   readonly isShared: boolean;
@@ -129,7 +129,7 @@ export function withShards(members: readonly Omit<MemberReport, "shards">[]): Me
   return reports.sort((left, right) => keyOf(left).localeCompare(keyOf(right), "en"));
 }
 
-/** A remark about the fleet as a whole, in one line; null for none. */
+/** A remark about the entire fleet, in one line; null for none. */
 export function remarkOn(members: readonly MemberReport[]): string | null {
   if (members.length < MEMBERS_MAX) return clustersLine(members);
   return `only ${MEMBERS_MAX} members are shown: check which holder of a NATS seed publishes under invented names`;

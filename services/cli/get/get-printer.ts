@@ -20,7 +20,7 @@ const CUSTOM_COLUMNS = "custom-columns=";
 export interface Form<R> {
   readonly table: Table<R>;
   readonly output: Output;
-  /** Whether one object was asked for by its name: it is printed without a list around it. */
+  /** Whether one object was requested by its name: it is printed without a list around it. */
   readonly single: boolean;
   /** Whether columns get no heading. */
   readonly noHeaders: boolean;

@@ -79,7 +79,7 @@ export const ZONES: Table<ZoneReport> = {
   ignoredChanges: ["tokens"],
 };
 
-/** How many nodes wait, and what holds some of them back. */
+/** How many nodes wait, and what blocks some of them. */
 function queueText({ queueLength, heldBack = [] }: Pick<ZoneReport, "queueLength" | "heldBack">): string {
   const holds = heldBack.map(({ policy, field, nodes }) => {
     if (field === null) return `${nodes} frozen`;
@@ -124,12 +124,12 @@ export const POLICIES: Table<PolicyReport> = {
   ignoredChanges: ["holds", "resetAt", "evictions"],
 };
 
-/** A field that holds back nodes of a policy; its own, or that of the cluster. */
+/** A field that blocks nodes of a policy; its own, or that of the cluster. */
 function limitText({ policy, field }: HoldReport, name: string): string {
   return policy === name ? field : `${field} of ${policy || "the cluster"}`;
 }
 
-/** A breaker that holds readiness shows how many nodes count towards it. */
+/** A breaker that blocks marking pods not ready shows how many nodes count towards it. */
 function breakerText({ state, resetAt, down }: BreakerReport): string {
   const readiness = down === undefined ? "" : `, ${down} newly down`;
   return `${state}${state === "open" && resetAt !== null ? ` until ${apiTime(resetAt)}` : ""}${readiness}`;
@@ -266,7 +266,7 @@ function frozenText({ untilAt, remainingMs }: FrozenEviction): string {
   return remainingMs === 0 ? `${until}, due then` : `${until}, ${countdownText(remainingMs)} left`;
 }
 
-/** Where a pod that is due stands in the queue of its policy, and when it is deleted. */
+/** The place of a due pod in the queue of its policy, and when it is deleted. */
 function waitingText({ field, place, waiting, expectedAt, behind, lease }: WaitingEviction, nowMs: number): string {
   if (field === null) return "waits";
   const where = place === null ? `waits behind ${behind ?? 0} of ${waiting}` : `waits, number ${place} of ${waiting}`;

@@ -59,7 +59,7 @@ interface Topic<R> extends Selected<R> {
   readonly open: (wanted: Wanted, host: Host, clock: Clock) => Source<R> | Promise<Source<R>>;
   /** Appended to the note that there are no rows: where they were searched for. */
   readonly where?: (wanted: Wanted) => string;
-  /** A remark about the rows as a whole, in one line; null for none. */
+  /** A remark about all rows, in one line; null for none. */
   readonly remark?: (rows: readonly R[]) => string | null;
 }
 
@@ -138,7 +138,7 @@ function limitOf({ limit, names, namespace, selector }: Wanted): number {
   return names.length === 0 && namespace === "" && selector === "" ? limit : LIMIT_MAX;
 }
 
-/** That all nodes are frozen, and by whom. */
+/** That all nodes are frozen, and by which users. */
 function freezeRemark(zones: readonly ZoneReport[]): string | null {
   const { frozenBy } = zones.find((zone) => zone.frozenBy !== undefined) ?? {};
   return frozenBy === undefined ? null : `all nodes are frozen by ${frozenBy}; vigil get freezes says until when`;

@@ -42,7 +42,7 @@ export function compared<R>(
   const missing = [...known].filter(([name]) => !answered.has(name));
   // A process that is not synced lacks rows that still exist, so a missing row is not a deleted one.
   if (blind !== null) return { changes, known: new Map([...missing, ...answered]) };
-  // The same holds for an answer that the limit cuts short.
+  // The same applies to an answer that the limit cuts short.
   const gone = rows.length < total ? [] : missing.map(([, row]): Change<R> => ({ event: "DELETED", row }));
   return { changes: [...changes, ...gone], known: answered };
 }

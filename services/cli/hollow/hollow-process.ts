@@ -1,4 +1,6 @@
-/** The process of `vigil hollow`: starts the nodes, shows their progress, and takes orders until it is stopped. */
+/**
+ * The process of `vigil hollow`: starts the nodes, shows their progress, and carries out orders until it is stopped.
+ */
 import { TaintEffect } from "../../../protocols/names.ts";
 import type { Clock, Stop } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";

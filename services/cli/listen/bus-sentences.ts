@@ -45,7 +45,7 @@ export class BusSentences {
     this.#node = node;
   }
 
-  /** The sentence of a message; null for one that changes nothing or is not asked for. */
+  /** The sentence of a message; null for one that changes nothing or was not requested. */
   onMessage(message: AnyMessage): BusSentence | null {
     const { id, cause, type } = message;
     if (this.#node !== null && nodeOf(message) !== this.#node) return null;

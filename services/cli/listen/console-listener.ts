@@ -13,8 +13,8 @@ export interface ConsoleListenerIo {
 }
 
 /**
- * Calls `take` for each decision from now on, until the process is stopped. Rejects with a Failure when the console cannot
- * be followed at first; retries a lost one.
+ * Calls `onDecision` for each decision from now on, until the process is stopped. Rejects with a Failure when the
+ * console cannot be followed at first; retries a lost one.
  */
 export async function listenToConsole(
   at: ConsoleAddress,

@@ -4,7 +4,7 @@ import { isPrintable, printableJson } from "../../platform/process/printable.ts"
 
 /**
  * A value as one document. Quotes texts that YAML 1.1 reads as another type, such as `no`, and texts with control
- * characters, which only a quoted text can hold as escapes.
+ * characters, which only a quoted text can escape.
  */
 export function yamlText(value: unknown): string {
   const document = new Document(value, { compat: "yaml-1.1" });

@@ -1,4 +1,4 @@
-/** The process of `vigil playground`: starts the cluster, plays the story, and keeps both up if it is asked to. */
+/** The process of `vigil playground`: starts the cluster, plays the story, and with `--serve` keeps both up. */
 import type { Clock } from "../../../protocols/ports.ts";
 import { parseAddress } from "../../platform/config/address.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
@@ -22,7 +22,9 @@ import type { PlaygroundSettings } from "./playground-settings.ts";
 const REDRAW_MS = 250;
 const GRACES = "Grace periods are shortened to fit in two minutes: a node may be silent for 6 s here, 50 s by default.";
 
-/** Plays the story, takes keys, or with `serve` keeps the cluster up until the process is stopped. Throws a Failure. */
+/**
+ * Plays the story, handles keys, or with `serve` keeps the cluster up until the process is stopped. Throws a Failure.
+ */
 export async function runPlayground(values: PlaygroundSettings, host: Host): Promise<number> {
   if (values.console !== "") parseAddress(values.console, "console");
   if (values.interactive) requireTerminal(host);
@@ -74,7 +76,7 @@ async function playStory(served: ServedPlayground, values: PlaygroundSettings, h
   if (missing !== null) throw new Failure(`the story broke off: never saw ${missing}`);
 }
 
-/** Keeps the cluster up until the process is stopped, with nodes that take orders. Throws a Failure. */
+/** Keeps the cluster up until the process is stopped, with nodes that accept orders. Throws a Failure. */
 async function stayUp(served: ServedPlayground, { socket }: PlaygroundSettings, host: Host): Promise<void> {
   const orders = await takeOrders(served.playground, socket);
   host.print(introduction(served, [GRACES]));

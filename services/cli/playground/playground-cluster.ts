@@ -83,7 +83,7 @@ class Members implements Controls {
   #isBlind = false;
   #hasPolicy = false;
 
-  /** `sighted` is called when the API server can be seen again. */
+  /** `reconnected` is called when members can reach the API server again. */
   constructor(io: MemberIo, outside: Kube, nodes: HollowNodes, sighted: () => void) {
     this.nodes = nodes;
     this.#reconnected = sighted;

@@ -1,4 +1,4 @@
-/** The flags of `vigil playground`, apart from what it runs, so that the help loads no cluster. */
+/** The flags of `vigil playground`, apart from what it runs, because the help must load no cluster. */
 import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
 import { SERVED_API_SETTINGS } from "../apiserver/served-api.ts";

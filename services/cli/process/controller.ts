@@ -37,7 +37,10 @@ import { taintManagerService } from "../../taint-manager/taint-manager.service.t
 import { zoneService } from "../../zone/zone.service.ts";
 import { CurrentLedger } from "./current-ledger.ts";
 
-/** The largest cluster of which every member that people ask reads all heartbeats, about a hundred a second. */
+/**
+ * The largest cluster in which every member that answers users reads all heartbeats. At this size they are about a
+ * hundred a second.
+ */
 export const FOLLOWED_NODES_MAX = 1000;
 
 /** What a process of the controller is made of. */
@@ -64,7 +67,7 @@ export interface ControllerParts extends Pick<Io, "clock" | "random" | "log" | "
   readonly foreignMembers?: ForeignMembers | null;
   /** Whether this process reaches the API server; null where that is not measured. */
   readonly reachability?: ApiReachability | null;
-  /** The candidates for Leases, not used in a process that evicts nobody; absent where none is contested. */
+  /** The candidates for Leases, not used in a process that evicts no pod; absent where none is contested. */
   readonly leases?: Leases;
   /** The policies of --config; absent where the process uses no policies at all, not even custom resources. */
   readonly policies?: readonly ConfiguredPolicy[];

@@ -1,4 +1,6 @@
-/** Records on a Node that its machine is off, or takes that back. Every try reads the node and its lease live. */
+/**
+ * Records on a Node that its machine is off, or removes that record. Every attempt reads the node and its lease live.
+ */
 import type { ConditionStatus, DownProof, ObservedNode } from "../../../protocols/objects.ts";
 import { type Kube, type KubeObject, type ObjectRef, Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import { API_TIME_STEP_MS } from "../../domain/api-time.ts";
@@ -15,7 +17,7 @@ import { Failure } from "../verb.ts";
 /** How often it is tried while others change the node too. */
 const TRIES_MAX = 5;
 
-/** Who says that a node is off, and why. */
+/** The user that reports a node as off, and the reason. */
 export interface ProofAuthor extends Pick<DownProof, "by" | "reason"> {
   /** How recent a renewal of its lease shows that the node is alive, in milliseconds. */
   readonly graceMs: number;
@@ -42,7 +44,7 @@ export function proveDown(io: ProofIo, name: string, { by, reason, graceMs }: Pr
   });
 }
 
-/** Takes the proof of a node back. Returns whether there was one. */
+/** Removes the proof of a node. Returns whether there was one. */
 export function withdrawProof(io: ProofIo, name: string): Promise<boolean> {
   return changeAnnotation(io, name, async ({ provedDown }) => ({ text: null, result: provedDown !== undefined }));
 }
@@ -122,7 +124,10 @@ export function proofRefusal(live: LiveNode, graceMs: number, nowAt: number): st
   return `node ${name} is not found silent yet: ${shown}; ${fix}`;
 }
 
-/** The instant of a proof: later than the silence that the reads have shown, although that has whole seconds. */
+/**
+ * The instant of a proof: later than the silence that the reads have shown. Stamps of the API are whole seconds, so a
+ * proof in the same second could look older than the silence.
+ */
 export function provedAt(provableFrom: number | null, nowAt: number): number {
   return Math.min(Math.max(nowAt, provableFrom ?? nowAt), nowAt + API_TIME_STEP_MS);
 }

@@ -1,4 +1,4 @@
-/** Who the API server takes the user of a kubeconfig for. */
+/** The name under which the API server knows the user of a kubeconfig. */
 import type { Clock, Wire } from "../../../protocols/ports.ts";
 import { call } from "../../platform/kube/transport/call.ts";
 import { parsed, recordOf, textOf } from "../../structures/json.ts";

@@ -7,7 +7,7 @@ import type { Clock, Kube, Log, ReadReply, Stop } from "../../../protocols/ports
 /** Every cluster has this namespace from its start. */
 const KUBE_SYSTEM = { kind: "Namespace", namespace: "", name: "kube-system" } as const;
 
-/** How long a start waits for the uid; an API server that has just answered takes milliseconds. */
+/** How long a start waits for the uid; an API server that has just answered needs milliseconds. */
 const WAIT_MS = 2_000;
 
 /** How often the uid is checked: well within the grace period of a node. */
@@ -39,8 +39,8 @@ export async function clusterUid(io: {
 
 /**
  * Reads the uid periodically and calls `replaced` once, with the problem in one line, when it has changed: the cluster
- * was recreated under the same address. `known` is the uid at the start; null takes the first one that is read. A failed
- * read changes nothing.
+ * was recreated under the same address. `known` is the uid at the start; null accepts the first uid that is read. A
+ * failed read changes nothing.
  */
 export function watchClusterUid(
   { kube, clock }: { readonly kube: Pick<Kube, "read">; readonly clock: Clock },

@@ -1,7 +1,9 @@
 /**
  * Whether the grace period suits the kubelets of a cluster. A kubelet renews its lease every quarter of the lease's
  * duration. With a grace shorter than two renewals, a healthy node is found silent as soon as one renewal is late. With
- * one that ends before a reader notices that no pulse arrives, it is found silent because the bus is.
+ * a grace that ends before a reader notices that no pulse arrives, every node is found silent because the bus is.
+ * Example: leases of 40 s are renewed every 10 s, so a grace below 20 s is reported. Where a missing pulse is noticed
+ * after 12 s, a grace below 22 s is.
  */
 import type { Heartbeat } from "../../../protocols/objects.ts";
 import { type Profile, TUNABLES } from "../../../protocols/profile.ts";
@@ -29,7 +31,7 @@ export class RenewalPeriod {
   readonly #renewedAt = new Map<string, number>();
   readonly #intervals: number[] = [];
   #next = 0;
-  /** Intervals still to be taken in the present sample. */
+  /** Intervals that the present sample still lacks. */
   #missing = 0;
 
   /** The period in milliseconds; null while nothing is known. */
@@ -39,7 +41,7 @@ export class RenewalPeriod {
     return known.length === 0 ? null : Math.max(...known);
   }
 
-  /** Takes listed leases: the median of their durations counts, so that no single kubelet decides. */
+  /** Records listed leases. The median of their durations counts, so no single kubelet decides. */
   onLeases(leases: readonly unknown[]): void {
     const durations = leases
       .map((lease) => recordOf(recordOf(lease).spec).leaseDurationSeconds)
@@ -53,12 +55,12 @@ export class RenewalPeriod {
     this.#missing = INTERVALS_KEPT;
   }
 
-  /** Whether the sample is complete, so that no more heartbeats are needed. */
+  /** Whether the sample is complete. Then no more heartbeats are needed. */
   get isSampled(): boolean {
     return this.#missing === 0;
   }
 
-  /** Takes a heartbeat that was seen to arrive. */
+  /** Records a heartbeat whose arrival was observed. */
   onHeartbeat({ node, kind, renewedAt }: Pick<Heartbeat, "node" | "kind" | "renewedAt">): void {
     if (kind !== "lease" || renewedAt === null) return;
     const intervalMs = renewedAt - (this.#renewedAt.get(node) ?? Number.NaN);
@@ -70,7 +72,7 @@ export class RenewalPeriod {
   }
 }
 
-/** The settings that the grace period is held against. */
+/** The settings to which the grace period is compared. */
 export type GraceSettings = Pick<Profile, "nodeMonitorGraceMs" | "pulsePeriodMs" | "pulseTimeoutMs" | "watchBlindMs">;
 
 /** Why the grace period would make healthy nodes Unknown, in one line with the fix; null where it would not. */

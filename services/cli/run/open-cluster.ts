@@ -13,7 +13,10 @@ type ClusterSettings = KubeSettings & Partial<Pick<ProcessSettings, "services">>
 
 /** The ports for waiting. */
 export interface ClusterIo extends Pick<Io, "clock" | "log"> {
-  /** The clock that the first answer sets, so that no service starts on the machine's; absent where that one counts. */
+  /**
+   * The clock that the first answer of the API server sets. No service starts before that on the machine's clock.
+   * Absent where the machine's clock counts.
+   */
   readonly serverClock?: ServerClock;
   readonly host: Host;
   /** Called with what the process waits for. */

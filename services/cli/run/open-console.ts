@@ -29,7 +29,7 @@ interface ShownProcess {
   readonly controller: Controller;
   /** Absent or null in a process that does not watch for upstream. */
   readonly upstream?: UpstreamWatch | null;
-  /** Absent or null in a process that takes part in no election. */
+  /** Absent or null in a process without an election. */
   readonly election?: ProcessElection | null;
   /** Where Grafana is; absent or empty for no link to it. */
   readonly grafanaUrl?: string;
@@ -87,7 +87,7 @@ export function showOn(
       ...(reachability === null ? [] : [reachabilityCheck(reachability.report())]),
       shardsCheck(metrics.gaugeValue(SUSPECT_SHARDS_GAUGE)),
       ...electedChecks(election),
-      // A standby takes no decision, and reads the policies when it takes the lead.
+      // A standby decides nothing, and reads the policies when it becomes the leader.
       policiesCheck(election?.report().leads === false ? null : metrics.gaugeValue(POLICIES_KNOWN_GAUGE)),
       ...(upstream?.checks() ?? []),
       { name: "running", problem: stopped.aborted ? "the process is ending" : null },

@@ -31,7 +31,7 @@ export interface ProcessElection {
 
 const NOT_STARTED: ElectionReport = { leads: false, holder: null };
 
-/** The election of a process; null where it takes part in none. */
+/** The election that a process joins; null for none. */
 export function electionOf(settings: ProcessSettings, io: ElectionIo): ProcessElection | null {
   if (!isElected(settings)) return null;
   const { clock, log, metrics, member, watchBlindMs, random = systemRandom } = io;
@@ -72,7 +72,7 @@ export function electionOf(settings: ProcessSettings, io: ElectionIo): ProcessEl
   };
 }
 
-/** The line of a probe about the election. A standby is ready, so that a rollout goes on. */
+/** The line of a probe about the election. A standby is ready, because a rollout has to continue. */
 export function electionCheck({ leads, holder }: ElectionReport): Check {
   const name = "leader-election";
   if (leads) return { name, problem: null, note: "this process leads" };

@@ -1,5 +1,5 @@
 /**
- * Answers queries over NATS on a connection of its own, so that a client that asks without end delays no message
+ * Answers queries over NATS on a separate connection. A client that sends requests without end then delays no message
  * between services:
  *
  *   query ──▶ its turn, which all readers of the process share ──▶ answered

@@ -38,7 +38,10 @@ import { UpstreamWatch, type UpstreamWatchIo } from "./upstream-watch.ts";
 
 /** How long a stop waits for writes in progress; the whole stop stays under ten seconds. */
 const DRAIN_MS = 6_000;
-/** How long it waits until its Leases are released. Another process takes one that is not when it expires. */
+/**
+ * How long it waits until its Leases are released. A Lease that is not released is acquired by another process when it
+ * expires.
+ */
 const RELEASE_MS = 2_000;
 /** By then a cluster of a few thousand nodes has been listed and published, and its first writes are done. */
 const STARTED_MS = 20_000;
@@ -144,8 +147,8 @@ interface RunningProcess {
 }
 
 /**
- * Takes part in the election, watches cluster and upstream, and logs the end: null when the process is stopped, else
- * the problem in one line.
+ * Joins the election, watches cluster and upstream, and logs the end: null when the process is stopped, else the
+ * problem in one line.
  */
 async function untilOver(
   { parts, upstream, election }: RunningProcess,

@@ -1,7 +1,8 @@
 /**
  * Whether upstream's node lifecycle controllers run, judged by what they leave behind: Events of theirs, taints that
- * they wrote, and the NoSchedule taint that follows within moments when a node is not ready. On a quiet cluster they
- * leave nothing, so only a missing taint proves that they do not run.
+ * they wrote, and the NoSchedule taint that they add within moments to a node that is not ready. On a quiet cluster
+ * they leave nothing, so only a missing taint proves that they do not run. Example: a node is not ready from 12:00:00
+ * and has no NoSchedule taint at 12:01:00, so beside upstream no controller taints and evicts.
  */
 import { EventSource, TaintEffect, TaintKey } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
@@ -66,7 +67,7 @@ export interface UpstreamFinding {
   readonly isWarning: boolean;
 }
 
-/** Sources of Events that show a controller whose work this process does, or relies on beside upstream. */
+/** Sources of Events of the controllers that this process replaces, or relies on beside upstream. */
 export function eventSourcesOf({ upstream, services }: UpstreamStance): readonly string[] {
   const judges = upstream === "beside" || services.includes("node");
   const evicts = upstream === "beside" || services.includes("taint-manager");
@@ -75,8 +76,8 @@ export function eventSourcesOf({ upstream, services }: UpstreamStance): readonly
 
 /**
  * The newest Event in a list that Vigil did not write. A client that may write Events can name any source and any
- * instant, so none counts as later than it was read, `wallMs`: one that is forged is forgotten an hour after its last
- * read.
+ * instant, so no Event counts as later than `wallMs`, when it was read. A forged Event is therefore forgotten an hour
+ * after its last read.
  */
 export function signInEvents(events: readonly unknown[], wallMs: number): UpstreamSign | null {
   return newestOf(

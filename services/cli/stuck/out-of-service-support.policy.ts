@@ -1,6 +1,6 @@
 /**
- * Whether anybody acts on the out-of-service taint: kube-controller-manager does since 1.26, by default. 1.24 and 1.25
- * have a feature gate for it, and older ones know nothing of it. Pure.
+ * Whether a controller acts on the out-of-service taint: kube-controller-manager does since 1.26, by default. 1.24 and
+ * 1.25 have a feature gate for it, and older versions do not know it. Pure.
  */
 import type { ServerVersion } from "../../platform/kube/transport/server-version.ts";
 
@@ -17,8 +17,8 @@ export interface MissingSupport {
 }
 
 /**
- * Why nobody acts on the taint in a cluster of this version; null where kube-controller-manager does, and where the
- * version is not known. It may be one minor version older than its API server, which this neglects.
+ * Why no controller acts on the taint in a cluster of this version; null where kube-controller-manager does, and where
+ * the version is not known. It may be one minor version older than its API server, which this neglects.
  */
 export function missingSupport(version: ServerVersion | null): MissingSupport | null {
   if (version === null || version.major > 1 || version.minor >= DEFAULT_MINOR) return null;

@@ -1,6 +1,6 @@
 /**
- * Pods that a NoExecute taint cannot take off their node, because something creates them there again: the mirror of a
- * static pod, and pods whose owner ignores the taint. No deletion frees the node of them. Pure.
+ * Pods that a NoExecute taint cannot remove from their node, because something creates them there again: the mirror of
+ * a static pod, and pods whose owner ignores the taint. Deleting them does not free the node. Pure.
  */
 import type { BoundPod } from "../../../protocols/ports.ts";
 import { evictionOf, hasCompleted, taintName } from "../../domain/toleration.ts";
@@ -9,7 +9,7 @@ import { type NodeSituation, nodeStateOf, type StuckHold, type StuckPod } from "
 /** A toleration whose operator the server may not know counts as one: explain says what is known of it. */
 const RULES = { comparisonOperators: true };
 
-/** A pod that comes back to its node; null for one that a deletion takes off it, or that may stay. */
+/** A pod that comes back to its node; null for one that a deletion removes from it, or that may stay. */
 export function returningPodOf(
   { node, pod }: BoundPod,
   facts: NodeSituation | undefined,
@@ -24,7 +24,7 @@ export function returningPodOf(
   const { namespace, name, uid } = pod;
   const hold = pod.mirror === true ? mirrorHold(name, taint) : ownerHold(pod.owner ?? "owner", taint);
   const sinceAt = Math.max(eviction.at, taintedAt);
-  // The scheduler places no pod behind a taint that it does not tolerate, but one with seconds for it.
+  // The scheduler binds a pod to a tainted node only if the pod tolerates the taint, for ever or for some seconds.
   const isForced = eviction.tolerationSeconds === null && pod.ownerUid !== undefined && pod.createdAt > taintedAt;
   if (pod.mirror === true ? sinceAt >= nowAt : !isForced) return null;
   const state = { nodeState: nodeStateOf(facts), nodeSince: facts.since };

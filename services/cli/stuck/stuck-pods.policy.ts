@@ -1,8 +1,9 @@
 /**
- * Pods that stay on their node, and why. Here those that stay Terminating because it is dead: past their deletion
- * grace, on a node that is not Ready or has left the API. Nothing can confirm there that their containers have ended,
- * so the API server keeps them, and a StatefulSet gets no replacement. Each hold says what keeps a pod, and what would
- * release it. Pure.
+ * Pods that stay on their node, and why. Here those that stay Terminating because the node is dead: past their deletion
+ * grace, on a node that is not Ready or has left the API. No kubelet can confirm there that their containers have
+ * ended. So the API server keeps them, and a StatefulSet gets no replacement. Example: `cart-0` is deleted at 12:00:00
+ * with a grace of 30 s, on a node that is Unknown; it is stuck from 12:00:30, held by its node. Each hold states what
+ * keeps a pod, and what would release it. Pure.
  */
 import type { ConditionStatus } from "../../../protocols/objects.ts";
 import type { CountedTaint } from "../../domain/toleration.ts";
@@ -15,7 +16,9 @@ export interface NodeSituation {
   readonly since: number | null;
   /** Whether it carries the taint node.kubernetes.io/out-of-service. */
   readonly isOutOfService: boolean;
-  /** Whether somebody or a remediation has said that it is off (`vigil prove-down`), since it fell silent. */
+  /**
+   * Whether a user (`vigil prove-down`) or a remediation has reported it as off since it stopped sending heartbeats.
+   */
   readonly isProvedDown: boolean;
   /** Its NoExecute taints, each with when it began to count in epoch milliseconds. */
   readonly evicting: readonly CountedTaint[];
@@ -24,7 +27,7 @@ export interface NodeSituation {
 /** Why a node counts as dead. `NoStatus`: it has no Ready condition. */
 export type DeadState = "NotReady" | "Unknown" | "NoStatus" | "Gone";
 
-/** The state of a node that holds a pod. */
+/** The state of a node with a stuck pod. */
 export type StuckNodeState = DeadState | "Ready";
 
 /** What is known of a terminating pod. */
@@ -35,7 +38,7 @@ export interface TerminatingPod {
   readonly node: string;
   /** When its deletion grace ended, in epoch milliseconds. */
   readonly graceEndedAt: number;
-  /** 0: the API server no longer waits for a kubelet, and only finalizers hold the pod. */
+  /** 0: the API server no longer waits for a kubelet, and only finalizers keep the pod. */
   readonly gracePeriodSeconds: number | null;
   readonly finalizers: readonly string[];
   /** The names of its PersistentVolumeClaims. */
@@ -61,7 +64,7 @@ export interface Volumes {
 /** What is known of the cluster around a pod. */
 export interface StuckCluster {
   readonly volumes: Volumes;
-  /** Why nobody acts on the out-of-service taint; null where kube-controller-manager does. */
+  /** Why no controller acts on the out-of-service taint; null where kube-controller-manager does. */
   readonly missing: MissingSupport | null;
 }
 

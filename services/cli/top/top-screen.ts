@@ -15,7 +15,7 @@ export interface Screen {
   /** Whether colours may be used. */
   readonly color: boolean;
   readonly nowMs: number;
-  /** The console that is asked. */
+  /** The console that answers. */
   readonly server: string;
 }
 
@@ -64,7 +64,7 @@ function headOf({ answer }: TopState, { server }: Screen): Line[] {
   ];
 }
 
-/** What holds something back, in words. */
+/** Sentences about what is blocked, and by what. */
 function warningsOf({ answer, problem }: TopState): Line[] {
   const answered = answer === null ? [] : [...healthWarnings(answer.overview), ...pausedPolicies(answer.policies)];
   const lines = [...(problem === null ? [] : [problem]), ...answered];
@@ -80,7 +80,7 @@ function healthWarnings({ zones, watchHealth }: Overview): string[] {
   ];
 }
 
-/** The policies that evict nobody at present, in one line each. */
+/** The policies that evict no pod at present, in one line each. */
 function pausedPolicies(policies: readonly PolicyReport[]): string[] {
   return policies.flatMap(({ name, breaker, freeze }) => {
     const nodes = name === "" ? "all nodes" : `the nodes of policy ${name}`;

@@ -5,7 +5,7 @@ import type { About } from "../../console/console.routes.ts";
 /** One answer of the console. */
 export interface TopAnswer {
   readonly overview: Overview;
-  /** Whose console answers. */
+  /** The console that answers. */
   readonly about: Pick<About, "cluster" | "version" | "shadow" | "beside">;
   /** The nodes that are not ready, the worst first. */
   readonly nodes: readonly NodeReport[];

@@ -101,7 +101,7 @@ export function explanationText({ sentences, timeline }: Omit<Explanation, "name
   return [...sentences, ...(lines.length === 0 ? [] : ["", "What led there:", ...lines]), ""].map(printable).join("\n");
 }
 
-/** As kubectl, takes `pod/cart-0` too, and plurals. */
+/** Accepts `pod/cart-0` and plurals too, as kubectl does. */
 function pathOf(words: readonly string[], namespace: () => string): string {
   const [first = "", ...rest] = words.length === 1 ? (words[0] ?? "").split(/\/(.*)/, 2) : words;
   const [kind, [name = "", ...more]] = [KINDS.get(first) ?? first, rest];

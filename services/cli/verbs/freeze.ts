@@ -1,4 +1,7 @@
-/** `vigil freeze` and `vigil thaw`: nobody is tainted NoExecute or evicted, and every countdown keeps what is left of it. */
+/**
+ * `vigil freeze` and `vigil thaw`: while it lasts no node is tainted NoExecute, no pod is evicted, and every countdown
+ * keeps what is left of it.
+ */
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import { type PauseRequestSpec, pauseRequestSchema } from "../../../protocols/node-policy.ts";
 import { apiMicroTime } from "../../domain/api-time.ts";
@@ -116,7 +119,7 @@ function unread(host: Host, problem: unknown): null {
   return null;
 }
 
-/** Throws a ConfigProblem for a text that the policy service would refuse: nobody would be frozen. */
+/** Throws a ConfigProblem for a text that the policy service would refuse: it would freeze no node. */
 function requestOf({ by, reason, forMs }: Readonly<ValuesOf<typeof SETTINGS>>, at: number): PauseRequestSpec {
   const request = {
     name: by,

@@ -82,7 +82,7 @@ const CONSOLE_TOPICS: readonly string[] = [...TOPICS.keys()].filter((topic) => t
 /** The topics whose rows are pods. */
 const POD_TOPICS: readonly string[] = ["timers", "stuck"];
 
-/** The topics that take a flag, where not all do. */
+/** The topics that accept a flag, for flags that not all topics accept. */
 const TOPICS_BY_FLAG: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
   namespace: POD_TOPICS,
   selector: ["nodes", "policies", ...POD_TOPICS],

@@ -1,4 +1,4 @@
-/** `vigil prove-down`: somebody says that the machine of a silent node is off, for policies with `outOfService`. */
+/** `vigil prove-down`: a user reports that the machine of a silent node is off, for policies with `outOfService`. */
 import { TUNABLES } from "../../../protocols/profile.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { PROOF_WORDS_MAX } from "../../domain/down-proof.ts";

@@ -1,4 +1,7 @@
-/** `vigil rescue`: brings Vigil back when all of it was lost with nodes that nobody deletes. A CronJob may run it. */
+/**
+ * `vigil rescue`: replaces Vigil's pods when all of them were lost with nodes that no controller deletes. A CronJob may
+ * run it.
+ */
 import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { withApi } from "../connect/api-connection.ts";

@@ -1,4 +1,6 @@
-/** `vigil top`: zones, troubled nodes and countdowns, live in a terminal. It asks a console, as `vigil get` does. */
+/**
+ * `vigil top`: zones, troubled nodes and countdowns, live in a terminal. It reads from a console, as `vigil get` does.
+ */
 import type {
   Explanation,
   NodeReport,
@@ -25,7 +27,7 @@ import { afterKey, FIRST_STATE, type TopAnswer, type TopState } from "../top/top
 import { defineVerb, Failure, type Host, pause, type Verb } from "../verb.ts";
 import { explanationText } from "./explain.ts";
 
-/** Most nodes of each readiness, and most pods, that are asked for. */
+/** How many nodes of each readiness, and how many pods, are requested at most. */
 const ROWS_MAX = 500;
 
 const SETTINGS = {

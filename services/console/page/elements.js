@@ -12,7 +12,7 @@ export function element(name, className, ...children) {
 
 let aheadMs = 0;
 
-/** Takes the console's time. Ages are counted by it, because this machine's clock may be wrong. */
+/** Records the console's time. Ages are counted by it, because this machine's clock may be wrong. */
 export function setNow(at) {
   aheadMs = at - Date.now();
 }
@@ -37,7 +37,7 @@ export const timeOfDay = (at, parts = { timeStyle: "medium" }) =>
 /** Whether the reader has stopped the page, to read what it shows. */
 export const isPaused = () => byId("pause").ariaPressed === "true";
 
-/** A time of day here, with its date where that is not today's; the whole instant, with its time zone, in a tooltip. */
+/** A local time of day, with its date unless that is today; the full instant, with its time zone, in a tooltip. */
 export function timeOf(at, className = "quiet") {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date(now()).toDateString();
@@ -116,8 +116,8 @@ function placesIn(list) {
 }
 
 /**
- * Replaces the rows of a list. A keyboard's place in it outlives that, where the new rows have it too. What is in sight
- * stays: the reader may have gone to an explanation, far from that place.
+ * Replaces the rows of a list. The focused row keeps the focus if the new rows contain it. The page does not scroll to
+ * it, because the reader may have moved to an explanation far away.
  */
 export function replaceRows(list, rows) {
   const active = document.activeElement;

@@ -53,7 +53,7 @@ export function followSearch() {
     const names = typed ? [subject.slice(typed.length).trim()] : subject.split("/");
     const kind = typed ?? (names.length > 1 ? "pod" : "node");
     const address = `#/${[kind, ...names].map(encodeURIComponent).join("/")}`;
-    // The same subject again is asked for again.
+    // The same subject is requested again.
     if (location.hash === address) void showExplanation(addressed());
     else location.hash = address;
   });

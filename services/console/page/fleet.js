@@ -1,4 +1,4 @@
-/** The processes of the fleet, asked for now and then: the console listens for their pulses each time. */
+/** The processes of the fleet, requested periodically: the console listens for their pulses each time. */
 import { byId, cell, element, now, replaceRows, rowHead, span } from "/elements.js";
 
 const REFRESH_MS = 15_000;

@@ -1,4 +1,4 @@
-/** What is held back at present and why, in words. What holds for every node is said in every view. */
+/** What is blocked at present and why, as sentences. Those about all nodes appear in every view. */
 import { byId, element, explained, policyParts, replaceRows, span, timeOf } from "/elements.js";
 import { linkTo } from "/views.js";
 import { freezeSentences, zonesByTrouble } from "/zone-rate.js";
@@ -16,7 +16,7 @@ function ofAll({ zones, watchHealth }) {
   return [...blind, ...frozen];
 }
 
-/** What node policies and freezes hold back in a zone. */
+/** What node policies and freezes block in a zone. */
 function ofLimits({ title, heldBack: holds = [] }) {
   return holds.map(({ policy, field, nodes }) => {
     const limit = [`${field} of `, ...(policy === "" ? ["the cluster"] : policyParts(policy))];
@@ -47,8 +47,8 @@ function ofZone(zone) {
 let shown = "";
 
 /**
- * Says what is held back in a snapshot, and returns whether anything is. The text changes only with its words, so that it
- * is read out once.
+ * Shows what is blocked in a snapshot, and returns whether anything is. The page changes only with the text, so a
+ * screen reader reads it once.
  */
 export function showHeldBack(snapshot) {
   const everywhere = ofAll(snapshot).map((parts) => element("p", "everywhere", ...parts));

@@ -1,6 +1,6 @@
 /** What is shown of the eviction of a node. It needs no page. */
 
-/** How an eviction status is said; nothing while a node is not to be evicted. */
+/** The text of an eviction status; a dash while a node is not to be evicted. */
 const EVICTION = { unmarked: "–", toBeEvicted: "to be evicted", evicted: "evicted" };
 
 /** The eviction status of a node, and what it waits for. */
@@ -12,7 +12,7 @@ export function evictionText(node) {
   return eviction === "unmarked" ? wait : `${status} (${wait})`;
 }
 
-/** Nothing admits a node that is frozen or held back, whatever its place in the queue. */
+/** A node that is frozen or blocked by a limit is not admitted, whatever its place in the queue. */
 function waitText({ isFrozen, heldBy, queuePlace }) {
   if (isFrozen) return "frozen";
   if (heldBy !== undefined) return `held back by ${heldBy}`;

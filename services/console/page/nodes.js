@@ -1,4 +1,4 @@
-/** The list of nodes: searched, filtered and ordered by the console, so that thousands of nodes cost the page nothing. */
+/** The list of nodes: searched, filtered and ordered by the console, so thousands of nodes cost the page nothing. */
 import {
   byId,
   cell,
@@ -64,7 +64,7 @@ function wordsOf(node) {
 function show({ total, nodes }, { filters }) {
   replaceRows(byId("node-list"), nodes.map(rowOf));
   const more = total > nodes.length ? `, the first ${nodes.length} shown` : "";
-  // A reader who filters sees every match; otherwise those in trouble, and how many there are.
+  // With a filter every match is shown; without one the nodes in trouble, and how many there are.
   const isFolded = filters.size === 0;
   byId("node-list").classList.toggle("sick-only", isFolded);
   const said = isFolded && nodes.every(isHealthy) ? ", none in trouble" : more;
@@ -94,7 +94,7 @@ async function refresh() {
   else replaceRows(byId("troubled"), answer.nodes.filter((node) => !isHealthy(node)).map(wordsOf));
 }
 
-/** Puts the filters that are chosen into the address. */
+/** Writes the chosen filters into the address. */
 function choose() {
   const chosen = new URLSearchParams();
   if (byId("node-healthy").checked) chosen.set("healthy", "yes");

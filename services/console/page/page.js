@@ -97,7 +97,7 @@ function showLink(text, mood) {
   byId("link").className = mood;
 }
 
-/** Shows why this process has no stream: it runs no ledger, or stands by to take over. Follows again later. */
+/** Shows why this process has no stream: it runs no ledger, or is a standby. Follows again later. */
 async function retryRefused() {
   const response = await fetch("/api/overview").catch(() => null);
   const answer = response === null || response.ok ? {} : await response.json();

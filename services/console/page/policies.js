@@ -1,7 +1,7 @@
-/** The node policies: whose nodes are in trouble, and what each holds back. */
+/** The node policies: how many of their nodes are in trouble, and what each policy blocks. */
 import { byId, cell, element, explained, replaceRows, rowHead, timeOf } from "/elements.js";
 
-/** What a policy holds back, and why. */
+/** What a policy blocks, and why. */
 function holdsOf({ name, holds, freeze, evictions, conflicts }) {
   const frozen =
     freeze === null ? [] : [freeze.untilAt === null ? "frozen" : ["frozen until ", timeOf(freeze.untilAt)]];

@@ -8,7 +8,7 @@ import { zonesByTrouble } from "/zone-rate.js";
 
 const REFRESH_MS = 10_000;
 const MINUTE_MS = 60_000;
-/** At most so many bars, so that each is wide enough to point at. */
+/** At most so many bars: each stays wide enough to point at. */
 const BARS_MAX = 120;
 const BAR_HEIGHT = 40;
 const BAND_HEIGHT = 16;
@@ -41,7 +41,7 @@ const colourOf = (mood) =>
 const medianOf = (values) => values.toSorted((left, right) => left - right)[Math.floor((values.length - 1) / 2)];
 const leadText = (ms) => (ms < 0 ? `${span(-ms)} behind` : `${span(ms)} ahead`);
 
-/** The bars over a span: whole minutes, which stay where they are while time goes on. */
+/** The bars over a span: whole minutes, which keep their place while time passes. */
 function slotsOf({ minutes, leads, fromAt, at }) {
   const stepMs = Math.ceil(Math.max(1, at - fromAt) / MINUTE_MS / (BARS_MAX - 1)) * MINUTE_MS;
   const beginAt = fromAt - (fromAt % stepMs);

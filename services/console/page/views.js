@@ -49,7 +49,7 @@ function show(view) {
   }
 }
 
-/** Goes to the heading of a view, or to where the reader was in it. */
+/** Moves the focus to the heading of a view, or to the reader's earlier place in it. */
 function enter(was) {
   const heading = [...document.querySelectorAll("section h2")].find((each) => each.checkVisibility());
   const places = [...document.querySelectorAll("[data-place]")];

@@ -23,7 +23,7 @@ function ofPods({ pendingEvictions, evictions: [next], at }) {
   return [element("span", "", link, ", the next ", dueText(next, at))];
 }
 
-/** Says what is wrong in a snapshot; that nothing is, where nothing is held back either. */
+/** Shows what is wrong in a snapshot. If nothing is wrong and nothing is blocked, it shows that. */
 export function showWrong(snapshot, isHeldBack) {
   const { unknown, notReady, ready, starting } = snapshot.nodes;
   const isCalm = unknown + notReady + snapshot.pendingEvictions === 0 && !isHeldBack;

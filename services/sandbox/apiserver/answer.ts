@@ -1,4 +1,4 @@
-/** Responses of the embedded API before they are put on a wire. */
+/** Responses of the embedded API before they are sent. */
 
 import type { JsonObject } from "./api-objects.ts";
 import type { ApiFailure } from "./api-status.ts";

@@ -1,4 +1,4 @@
-/** The embedded API as a wire that is a function call: without a socket, the whole response is passed on at once. */
+/** The embedded API as a wire that is a function call: without a socket, the complete response is passed on at once. */
 import type { Clock, HttpExchange, HttpRequest, Wire } from "../../../protocols/ports.ts";
 import { httpDate } from "../../domain/api-time.ts";
 import type { Answer, Receiver } from "./answer.ts";

@@ -115,7 +115,7 @@ export function storedApiVersionOf(resource: Resource): string {
   return apiVersionOf({ group: resource.group, version: resource.storedVersion });
 }
 
-/** The built-in resource whose objects a collection holds. */
+/** The built-in resource whose objects are in a collection. */
 export function storedAs(storage: BuiltInStorage): BuiltInResource {
   const resource = byStorage.get(storage);
   if (resource === undefined) throw new RangeError(`no resource is stored in ${storage}`);

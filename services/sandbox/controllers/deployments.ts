@@ -28,7 +28,8 @@ function reconcile(cluster: Cluster, deployment: ApiObject): void {
     return;
   }
   scale(cluster, present, wanted);
-  // An earlier pod goes for each new one that is ready.
+  // One earlier pod is removed for each new one that is ready. Example: of 3 replicas 1 new pod is ready, so 2 earlier
+  // pods stay.
   let surplus = wanted - Math.min(wanted, statusOf(present, "readyReplicas"));
   for (const set of earlier) {
     const kept = Math.min(surplus, numberOf(childObject(set, "spec"), "replicas"));

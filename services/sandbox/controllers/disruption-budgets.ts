@@ -1,4 +1,7 @@
-/** Counts what each PodDisruptionBudget allows: healthy pods now, and how many of them it needs. */
+/**
+ * Counts what each PodDisruptionBudget allows: healthy pods now, and how many of them it needs. Example: with
+ * `maxUnavailable: 25%` of 10 pods, 3 may be disrupted, so 7 must stay healthy; while 9 are healthy it allows 2.
+ */
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
 import { selects } from "../../domain/node-policy.ts";
 import { type ApiObject, childObject, type Json, textOf } from "../apiserver/api-objects.ts";
@@ -8,7 +11,7 @@ import { type Cluster, keyOf } from "./cluster.ts";
 import { controllerOf } from "./owners.ts";
 import { WorkQueue } from "./work-queue.ts";
 
-/** How long an evicted pod counts as disrupted when its deletion is not seen, as upstream. */
+/** How long an evicted pod counts as disrupted while its deletion is not observed, as upstream. */
 const DISRUPTION_MS = 120_000;
 
 /** Follows the budgets of a cluster and the pods that they protect. */
@@ -49,7 +52,7 @@ function count(cluster: Cluster, budget: ApiObject): void {
   });
 }
 
-/** The evicted pods whose deletion has not been seen yet. */
+/** The evicted pods whose deletion has not been observed yet. */
 function stillDisrupted(known: Json | undefined, pods: readonly ApiObject[], nowMs: number): Record<string, string> {
   const entries = Object.entries((known ?? {}) as Record<string, string>);
   const alive = entries.filter(([name, at]) => {

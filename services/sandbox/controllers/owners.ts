@@ -1,4 +1,4 @@
-/** Owner references: which object controls another, and what goes when an owner goes. */
+/** Owner references: which object controls another, and what is deleted with its owner. */
 import { type ApiObject, childList, type JsonObject, textOf } from "../apiserver/api-objects.ts";
 import { type BuiltInStorage, storedAs } from "../apiserver/resources.ts";
 import { type Cluster, keyOf, PLAIN_DELETE } from "./cluster.ts";
@@ -48,7 +48,7 @@ const CONTROLLED: readonly (readonly [owner: BuiltInStorage, owned: BuiltInStora
   ["daemonsets", "pods"],
 ];
 
-/** Deletes what a deleted object controlled, in the background, as `kubectl delete` asks for by default. */
+/** Deletes what a deleted object controlled, in the background, as `kubectl delete` requests by default. */
 export function startGarbageCollector(cluster: Cluster): void {
   for (const [owner, owned] of CONTROLLED) {
     cluster.follow(owner, ({ type, now }) => {

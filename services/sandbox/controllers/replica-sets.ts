@@ -1,4 +1,4 @@
-/** Keeps as many pods of each ReplicaSet as it asks for: those that are evicted come back elsewhere. */
+/** Keeps as many pods of each ReplicaSet as its spec requires: an evicted pod is created again elsewhere. */
 import { type ApiObject, childObject, type JsonObject, textAt, textOf } from "../apiserver/api-objects.ts";
 import { storedAs } from "../apiserver/resources.ts";
 import { isReady } from "../apiserver/store/eviction.ts";

@@ -1,4 +1,4 @@
-/** Binds pods that are on no node to a ready one whose taints they tolerate: the one with the fewest pods. */
+/** Binds each unbound pod to a ready node with taints that it tolerates: the one with the fewest pods. */
 import type { Taint, Toleration } from "../../../protocols/objects.ts";
 import { tolerates } from "../../domain/toleration.ts";
 import { type ApiObject, childList, childObject, type JsonObject } from "../apiserver/api-objects.ts";

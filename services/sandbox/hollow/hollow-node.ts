@@ -1,5 +1,6 @@
 /**
- * One hollow node: registers, renews its lease, posts its status and follows orders. The caller's timer calls `beat`.
+ * One hollow node: registers, renews its lease, posts its status and follows orders. The caller's timer calls
+ * `sendHeartbeat`.
  */
 import type { ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
 import { type Io, type Stop, Urgency } from "../../../protocols/ports.ts";
@@ -23,7 +24,7 @@ export interface HollowNodeOptions extends Pick<Io, "clock" | "kube" | "random" 
   readonly times: HollowTimes;
   /** Whether the node stops when it is deleted at the API. */
   readonly staysDeleted: boolean;
-  /** Schedules a call of `beat` in `delayMs`, in place of an earlier one; null cancels it. */
+  /** Schedules a call of `sendHeartbeat` in `delayMs`, in place of an earlier one; null cancels it. */
   readonly wake: (node: HollowNode, delayMs: number | null) => void;
   /** Called each time the node has been registered. */
   readonly registered: (node: HollowNode) => void;
@@ -53,9 +54,9 @@ export class HollowNode {
   #statusDueMs = 0;
   /** Whether the API shows other conditions than this node's. */
   #differs = false;
-  /** Whether a status is being posted. The next one waits for its end, because it may take another connection. */
+  /** Whether a status is being posted. The next one waits for its end, because it may use another connection. */
   #posting = false;
-  /** Whether the API has the whole status, so that only conditions need posting. */
+  /** Whether the API has the complete status. Then only conditions need posting. */
   #isStatusComplete = false;
   #registering: Registering | null = null;
 
@@ -81,7 +82,7 @@ export class HollowNode {
     return this.#stopped;
   }
 
-  /** Whether the node is registered and not stopped, so that its pods are handled. */
+  /** Whether the node is registered and not stopped. Only then are its pods handled. */
   get lives(): boolean {
     return !this.#stopped && this.registered;
   }

@@ -31,12 +31,12 @@ export interface HollowSummary {
 const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 };
 /** Nodes that register at the same time. */
 const REGISTERING_MAX = 512;
-/** Heartbeats within so many milliseconds go together, so that the process wakes less often. */
+/** Heartbeats within so many milliseconds are sent together, so the process wakes less often. */
 const HEARTBEAT_BATCH_MS = 50;
 
 /**
- * Hollow nodes: each registers with its labels and status, then renews its lease. The orders take a selector and return
- * how many nodes they reached.
+ * Hollow nodes: each registers with its labels and status, then renews its lease. Each order has a selector and returns
+ * how many nodes it reached.
  */
 export class HollowNodes {
   readonly #options: HollowOptions;

@@ -5,7 +5,7 @@ import type { HollowNodeSpec } from "./hollow-stats.ts";
 /** A selector of hollow nodes: all given terms must match; an empty one selects all. */
 export interface HollowSelector {
   readonly names?: readonly string[];
-  /** A regular expression that the whole name must match. */
+  /** A regular expression that must match the complete name. */
   readonly match?: string;
   readonly zone?: string;
   /** A random share of the selected nodes: 0.3 for three in ten, rounded up. */

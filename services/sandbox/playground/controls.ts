@@ -6,10 +6,10 @@ export const STEADY_MEMBER = "vigil-1";
 /** The member that scenes and keys kill. */
 export const MORTAL_MEMBER = "vigil-2";
 
-/** The nodes, the members of Vigil and their policy. What is done already is not done again. */
+/** The nodes, the members of Vigil and their policy. Repeating a call changes nothing. */
 export interface Controls {
   readonly nodes: HollowNodes;
-  /** Ends MORTAL_MEMBER as kill -9 does: it says no goodbye and finishes nothing. */
+  /** Ends MORTAL_MEMBER as kill -9 does: it sends no leave message and finishes nothing. */
   kill(): void;
   /** Starts MORTAL_MEMBER again. */
   restart(): void;

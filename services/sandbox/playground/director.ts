@@ -17,7 +17,7 @@ export function legendOf(acts: readonly Act[]): string {
   return `1-${acts.length} scenes · s silence a node · k kill -9 · b blind · p policy · r repair all · q quit`;
 }
 
-/** Plays what a user asks for. It begins with the arrival of the nodes. */
+/** Plays what a user selects. It begins with the arrival of the nodes. */
 export class Director {
   readonly #io: DirectorIo;
   readonly #keys: ReadonlyMap<string, () => void>;

@@ -1,4 +1,4 @@
-/** The links of a member of Vigil to the API server and to the bus, so that a scene can cut them. */
+/** The links of a member of Vigil to the API server and to the bus, each of which a scene can cut. */
 import type { Clock, HttpExchange, Stop, Transport, Wire } from "../../../protocols/ports.ts";
 
 /** A wire that breaks as a network does: open requests fail, and new ones are refused, until it is restored. */

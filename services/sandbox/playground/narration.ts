@@ -64,7 +64,7 @@ export class Narration {
   /** Since when Vigil has not been blind, on the wall clock. */
   #reconnectedAt = Number.NEGATIVE_INFINITY;
 
-  /** Vigil sees the API server again. Silence from before does not count, so it makes no verdict late. */
+  /** Vigil reaches the API server again. Silence from before does not count, so it makes no verdict late. */
   reconnected(): void {
     this.#reconnectedAt = this.#clock.wallMs();
   }

@@ -16,7 +16,7 @@ export interface StageIo {
 }
 
 const POLL_MS = 100;
-/** The story fails when a scene takes longer. */
+/** The story fails when a scene lasts longer. */
 const SCENE_MS_MAX = 60_000;
 
 /** Plays the scenes. `ended` receives null on success, else what did not happen. The result stops the story. */

@@ -57,7 +57,7 @@ function backAgain(): Scene {
 const DARK_MS = 10_000;
 const DARK_NODE = nodeName("zone-b", 11);
 
-/** No member reaches the API server for longer than the grace: nobody is judged, and the time does not count. */
+/** No member reaches the API server for longer than the grace: no node is judged, and the time does not count. */
 export function blindness(graceMs: number): Act {
   return { title: "Vigil is cut off from the API server", scenes: [dark(graceMs), reconnected(graceMs), repowered()] };
 }

@@ -1,6 +1,6 @@
 /**
- * The Kubernetes port on objects in memory. It shows watches and live reads what it was given, and takes no write: put
- * the port of shadow mode over it.
+ * The Kubernetes port on objects in memory. Watches and live reads return what it was given. It accepts no write, so
+ * callers wrap it in the port of shadow mode.
  */
 import { FREEZE_CONFIG_MAP, HEARTBEATS_LEASE } from "../../../protocols/names.ts";
 import type {

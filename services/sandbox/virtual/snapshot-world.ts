@@ -1,7 +1,8 @@
 /**
- * A cluster on virtual time that continues from objects read at one instant. Time begins a while before, so that its
- * nodes have been heard by then: each object appears at its stamps, and policies are listed only at that instant. A
- * lease that was renewed 5 s before the snapshot is renewed 5 s before the end of that while.
+ * A cluster on virtual time that continues from objects read at one instant. Time begins `leadMs` before the snapshot,
+ * so heartbeats of its nodes have been observed by then. Each object appears at its stamps, and policies are listed
+ * only at the snapshot. Example: the snapshot is from 12:00:00 and time begins 600 s earlier; a lease with the
+ * renewTime 11:59:55 is renewed after 595 s.
  */
 import { ConditionType } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
@@ -39,7 +40,7 @@ export class SnapshotWorld {
     this.#renew([PLACEHOLDER.node], PLACEHOLDER.everyMs, () => this.#isAnyAlive);
   }
 
-  /** Goes on to the snapshot, from where only the kubelets of these nodes renew their leases. */
+  /** Advances to the snapshot. From then on only the kubelets of these nodes renew their leases. */
   begin(alive: readonly string[], renewEveryMs: number): void {
     this.clock.advance(this.#takenAt - this.clock.wallMs());
     this.#isAnyAlive = alive.length > 0;

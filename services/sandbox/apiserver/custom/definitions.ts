@@ -1,6 +1,6 @@
 /**
  * The life of definitions: accepts their names, serves their resources, and deletes their objects before a definition
- * goes. It acts just after the write that it follows.
+ * is deleted. It acts just after the write that it follows.
  */
 import type { Clock } from "../../../../protocols/ports.ts";
 import { apiTime } from "../../../domain/api-time.ts";
@@ -156,7 +156,7 @@ function resourceNames(names: JsonObject): string[] {
   return [textOf(names, "plural"), textOf(names, "singular")].filter((name) => name !== "");
 }
 
-/** A condition with the time since which its status holds. */
+/** A condition with the time since when it has its status. */
 function stamped(condition: JsonObject & { type: string }, before: readonly JsonObject[], now: string): JsonObject {
   const same = before.find(({ type, status }) => type === condition.type && status === condition.status);
   const { type, status, reason, message } = condition;

@@ -4,7 +4,7 @@
  */
 import { isObject, type Json, type JsonObject } from "../api-objects.ts";
 
-/** A schema as its definition holds it; fields that only validation reads are not named here. */
+/** A schema as its definition contains it; fields that only validation reads are not named here. */
 export interface StructuralSchema extends JsonObjectLike {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, StructuralSchema>>;

@@ -73,7 +73,7 @@ export function storedForm(call: Call, shown: JsonObject): ApiObject {
 
 /**
  * Gives a custom resource the structure of its schema: drops unknown fields and nulls, and sets defaults; changes its
- * argument. A client may ask for an error instead of dropped fields.
+ * argument. A client may request an error instead of dropped fields.
  */
 function structure({ query }: Call, object: ApiObject, schema: StructuralSchema): void {
   withoutNulls(object.metadata);

@@ -25,7 +25,7 @@ const VERSION = {
 
 const PROBES = ["/healthz", "/livez", "/readyz"];
 
-/** Whom every client is taken for. */
+/** The user that every client counts as. */
 const USER = { username: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const EVERYTHING = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
 const EVERY_PATH = { verbs: ["*"], nonResourceURLs: ["*"] };

@@ -32,7 +32,7 @@ export interface HttpFront {
 /** A watcher with more unread bytes is too slow and is disconnected, as by the real server. */
 const BACKLOG_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Longer than clients keep idle connections, so that the server never closes one while a request is on its way. */
+/** Longer than clients keep idle connections: the server never closes one while a request is on its way. */
 const KEEP_ALIVE_MS = 120_000;
 
 /** Serves the embedded API over HTTP. Rejects when the port is not available. */

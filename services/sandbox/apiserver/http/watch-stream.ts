@@ -64,7 +64,7 @@ export class WatchStream {
     return this.#parts.selection.resource.storage;
   }
 
-  /** Sends what the resourceVersion asks for, then follows the changes. */
+  /** Sends the state or the changes that the resourceVersion selects, then follows the changes. */
   start(): void {
     const collection = this.#parts.store.collection(this.#parts.selection.resource.storage);
     const from = this.#parts.options.resourceVersion;

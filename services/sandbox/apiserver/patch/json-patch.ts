@@ -1,7 +1,7 @@
 /** JSON merge patch (RFC 7386) and JSON patch (RFC 6902), which know nothing of kinds. Pure. */
 import { isObject, type Json, type JsonObject, sameJson } from "../api-objects.ts";
 
-/** An operation that does not apply to the object; the message goes into the response. */
+/** An operation that does not fit the object; the response contains the message. */
 export class InapplicablePatch extends Error {}
 
 /** The object after a JSON merge patch. */
@@ -89,7 +89,7 @@ function missing(path: string): InapplicablePatch {
   return new InapplicablePatch(`doc is missing path: ${path}: missing value`);
 }
 
-/** The value at a pointer; undefined where the parent lacks it, which the real server takes as null in a test. */
+/** The value at a pointer; undefined where the parent lacks it, which the real server treats as null in a test. */
 function found(root: JsonObject, path: string): Json | undefined {
   const { parent, last } = locate(root, path);
   return childOf(parent, last);

@@ -5,7 +5,7 @@
 import { isObject, type Json, type JsonObject, sameJson } from "../api-objects.ts";
 import type { MergeRule, MergeRules } from "./schema.ts";
 
-/** An invalid patch; the message goes into the response. */
+/** An invalid patch; the response contains the message. */
 export class UnusablePatch extends Error {}
 
 const ORDER = "$setElementOrder/";
@@ -38,7 +38,7 @@ function mergeField(merged: JsonObject, field: string, value: Json, rule: MergeR
   if (isObject(value)) {
     merged[field] = strategicMerge(isObject(present) ? present : {}, value, rule.fields ?? {});
   } else if (Array.isArray(value)) {
-    // An absent list is taken as it is, even with duplicate keys, as upstream does.
+    // If the object has no list, the patch's list is used as it is, even with duplicate keys, as upstream does.
     const isThere = Array.isArray(present) && present.length > 0;
     merged[field] = isThere ? mergeList(present, value, rule, directivesOf(patch, field)) : plainList(value);
   } else {

@@ -12,7 +12,7 @@ export interface DeleteOptions {
   readonly dryRun?: true;
 }
 
-/** The result of marking: the object was marked, was left as it is, or goes without a mark. */
+/** The result of marking: the object was marked, was left as it is, or is deleted without a mark. */
 export type Marking = "marked" | "unchanged" | "unmarked";
 
 /** Marks an object for deletion where its kind, finalizers or grace period require that; changes `object`. */
@@ -27,7 +27,8 @@ export function markForDeletion(
   const grace = strategy.graceSeconds(object, asked);
   if (meta.deletionTimestamp !== undefined) {
     const present = meta.deletionGracePeriodSeconds ?? 0;
-    // A running grace period may be shortened, never lengthened.
+    // A running grace period may be shortened, never lengthened. Example: a delete with 30 s at 12:00:00 sets 12:00:30;
+    // another with 10 s sets 12:00:10, and one with 60 s changes nothing.
     if (grace === null || asked === null || asked >= present) return "unchanged";
     const askedAt = (epochMsOf(meta.deletionTimestamp) ?? 0) - present * 1000;
     meta.deletionTimestamp = apiTime(askedAt + asked * 1000);
@@ -38,7 +39,7 @@ export function markForDeletion(
   if (grace === null && !hasFinalizers(object)) return "unmarked";
   meta.deletionTimestamp = apiTime(wallMs + (grace ?? 0) * 1000);
   if (meta.generation !== undefined) meta.generation += 1;
-  // A namespace waits for its content to be deleted, however long that takes.
+  // A namespace waits until its content is deleted, without a time limit.
   if (resource.storage !== "namespaces") meta.deletionGracePeriodSeconds = grace ?? 0;
   return "marked";
 }

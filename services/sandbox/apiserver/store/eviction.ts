@@ -71,7 +71,10 @@ export function countedBudget({ metadata, spec, status }: KubeObject): CountedBu
   };
 }
 
-/** What a budget answers to an eviction: `free` where the pod is not ready, and takes none of its disruptions. */
+/**
+ * What a budget answers to an eviction: `free` where the pod is not ready and uses none of its disruptions. Example: 3 of
+ * 4 pods are healthy and 3 are desired, so the fourth may be evicted although no disruption is allowed.
+ */
 export function answerOf(budget: CountedBudget, isReady: boolean): "free" | "spends" | "refuses" {
   const { healthy, needed, allowed, isOutdated, freesUnready } = budget;
   if (!isReady && (freesUnready || (needed > 0 && healthy >= needed))) return "free";

@@ -30,7 +30,7 @@ export class Lists {
   /** One page of a list. Throws a 410 for a token whose snapshot is gone, and a 504 for a future revision. */
   page(selection: Selection, query: URLSearchParams): Page {
     const limit = integerIn(query, "limit");
-    // A list takes no time here, but its timeout must still be a number.
+    // A list needs no time here, but its timeout must still be a number.
     integerIn(query, "timeoutSeconds");
     const token = query.get("continue") ?? "";
     if (token !== "") return this.#next(token, limit);

@@ -6,7 +6,7 @@ import type { ApiObject, ObjectMeta } from "../api-objects.ts";
 const NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
 const NAME_LETTERS_COUNT = 5;
 
-/** The fields that an update takes from the present object. */
+/** The fields that an update copies from the present object. */
 const KEPT = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] as const;
 
 /** A random UUID (version 4) from an injected source of chance. */
@@ -20,7 +20,7 @@ function randomUid(random: () => number): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-${variant}${digits.slice(17, 20)}-${digits.slice(20)}`;
 }
 
-/** A name that begins with `prefix`, as generateName asks for. */
+/** A name that begins with `prefix`, as generateName requires. */
 function generatedName(prefix: string, random: () => number): string {
   const letters = Array.from(
     { length: NAME_LETTERS_COUNT },

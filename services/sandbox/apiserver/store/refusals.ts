@@ -61,7 +61,7 @@ export function checkValid(resource: Resource, object: ApiObject, before: ApiObj
   if (problems.length > 0) throw invalid(resource, object.metadata.name, problems);
 }
 
-/** Refuses with a 409 a delete whose preconditions do not hold. */
+/** Refuses with a 409 a delete whose preconditions are not met. */
 export function checkPreconditions({ resource, name }: Place, stored: Stored, options: DeleteOptions): void {
   const { uid, resourceVersion } = options;
   if (uid !== null && uid !== stored.uid) {

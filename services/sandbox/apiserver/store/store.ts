@@ -166,7 +166,7 @@ export class Store {
     return { revision: this.#revision, objects: new Map(objects) };
   }
 
-  /** Takes objects and revision back to a snapshot, without history: watches that resume from before it get 410. */
+  /** Restores objects and revision from a snapshot, without history: watches that resume from before it get 410. */
   restore({ revision, objects }: StoreSnapshot): void {
     this.#revision = revision;
     for (const name of new Set([...this.#collections.keys(), ...objects.keys()])) {

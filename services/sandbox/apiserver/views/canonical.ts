@@ -34,7 +34,7 @@ export interface Shape {
 /** The type of a field; `texts` is an object of strings, such as labels. */
 export type FieldType = "text" | "integer" | "int32" | "boolean" | "object" | "texts" | "list";
 
-/** A field of the wrong type; the message goes into the response. */
+/** A field of the wrong type; the response contains the message. */
 export class UnreadableField extends Error {}
 
 /** The object in its shape. The argument is not changed; parts without a shape are shared. */

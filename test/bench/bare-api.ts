@@ -1,6 +1,6 @@
 /**
- * An API server that stores nothing, in a process of its own: it answers every write with 200 or 201 and a fixed object
- * over TLS, so that a benchmark measures its client alone.
+ * An API server that stores nothing, in a separate process: it answers every write with 200 or 201 and a fixed object
+ * over TLS. A benchmark against it measures its client alone.
  */
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";

@@ -10,7 +10,7 @@ const AT_ONCE = 16;
 /** One write; it may lead to others. */
 export type BareWrite = () => Promise<unknown>;
 
-/** Writes by urgency: 0 goes first. */
+/** Writes by urgency: 0 is sent first. */
 export class BareClient {
   readonly #waiting: BareWrite[][] = [];
   #underWay = 0;

@@ -1,7 +1,7 @@
 /**
  * The least that an outage costs: a client that marks silent nodes at the end of their grace, taints them NoSchedule,
- * and marks their pods. It decides nothing: it is told which nodes are silent, reads their leases once, and writes what
- * a controller writes, verdicts first and pods last.
+ * and marks their pods. It decides nothing: it receives the names of the silent nodes, reads their leases once, and
+ * writes what a controller writes, verdicts first and pods last.
  */
 import type { Stop } from "../../protocols/ports.ts";
 import { apiTime, epochMsOf } from "../../services/domain/api-time.ts";

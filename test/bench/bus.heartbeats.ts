@@ -90,7 +90,7 @@ export async function heartbeatsOverNats(
   ];
 }
 
-/** A world whose nodes have all been judged. */
+/** A world in which every node has been judged. */
 async function listed(options: ConstructorParameters<typeof Heartbeats>[0]): Promise<Heartbeats> {
   const { clock, transport, nodes } = options;
   const judged = new Set<string>();

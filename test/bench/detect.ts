@@ -1,4 +1,4 @@
-/** Measures how late Vigil finds silence: of a tenth of the nodes, of a whole zone, of half of everything. */
+/** Measures how late Vigil finds silence: of a tenth of the nodes, of a complete zone, of half of all nodes. */
 import type { HollowSelector } from "../../services/sandbox/hollow/node-selection.ts";
 import { openWorld, type World } from "./bench-world.ts";
 import { startVigil } from "./controllers.ts";

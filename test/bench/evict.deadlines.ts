@@ -14,7 +14,7 @@ const PODS_PER_NODE = 100;
 /** From the last deadline set to the first one due. */
 const AHEAD_MS = 2_000;
 const SPREADS_MS = [0, 100, 1_000];
-/** The clock is read for one firing in this many and for the last one, because reading it takes longer than firing. */
+/** The clock is read for one firing in this many and for the last one, because reading it costs more than firing. */
 const LOOK_EACH = 64;
 const MEBIBYTE = 1024 ** 2;
 
@@ -29,7 +29,7 @@ export async function deadlineMeasurements(count: number, runs: number): Promise
 }
 
 /**
- * The memory of countdowns as the service holds them (an eviction schedule and its deadline for each pod, without the
+ * The memory of countdowns as the service stores them (an eviction schedule and its deadline for each pod, without the
  * pod), and the cost of deciding them again. No component receives the messages: the bus has a benchmark of its own.
  */
 function decided(count: number, runs: number): Measurement[] {

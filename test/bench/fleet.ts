@@ -17,7 +17,7 @@ const SIZES = [1, 2, 4];
 const OTHERS = SERVICE_NAMES.filter((name) => name !== "node");
 /**
  * From the start of the processes to their window. V8 trims the heap after 20 s and drops compiled code with it. One of
- * four processes receives a quarter of the heartbeats, so its code takes four times as long to be compiled again.
+ * four processes receives a quarter of the heartbeats, so its code needs four times as long to be compiled again.
  */
 const SETTLE_MS = 240_000;
 const WINDOW_MS = 60_000;

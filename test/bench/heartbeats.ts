@@ -47,7 +47,7 @@ export class Heartbeats {
     );
   }
 
-  /** Delivers everything that the first lists would hold. */
+  /** Delivers everything that the first lists would contain. */
   list(): void {
     const state = { synced: true, since: this.#clock.wallMs() };
     for (let index = 0; index < this.nodes; index++) this.#sinks.nodes?.changed(observedNode(`n-${index}`));

@@ -1,6 +1,6 @@
 /**
  * Up to millions of pods: one running pod as the embedded API stores it, copied as text under other names. Creating
- * each one through the registry would take longer than the measurement.
+ * each one through the registry would last longer than the measurement.
  */
 
 import { apiTime } from "../../services/domain/api-time.ts";
@@ -45,7 +45,7 @@ export function* podsOf({ nodes, podsPerNode }: ClusterSize, nextRevision: () =>
   }
 }
 
-/** The same pods as etcd holds them: by key, as JSON. */
+/** The same pods as etcd stores them: by key, as JSON. */
 export function* podsInEtcd(size: ClusterSize): Generator<[key: string, json: string]> {
   for (const { name, json } of podsOf(size, () => 1)) yield [`pods/${NAMESPACE}/${name}`, json];
 }

@@ -97,7 +97,7 @@ function policiesOf(count: number): object[] {
   });
 }
 
-/** What each process took over all windows, and the ratio of the sums. */
+/** What each process used over all windows, and the ratio of the sums. */
 function measurementsOf(where: string, windows: Windows): Measurement[] {
   const of = (what: string, unit: string, value: (usage: WindowUsage) => number): Measurement[] => {
     const each = (kind: string): number[] => {

@@ -6,7 +6,7 @@ import { pause } from "./pause.ts";
 export interface ProcessUsage {
   readonly cpuSeconds: number;
   readonly rssMebibytes: number;
-  /** The most memory the process has held since its start or since `resetPeak`. */
+  /** The peak memory of the process since its start or since `resetPeak`. */
   readonly peakMebibytes: number;
 }
 

@@ -10,7 +10,7 @@ import { changesOf, LEASES_PATH, listOf, type RawObject, readyOf } from "./raw-a
 /** The lateness of each result, in milliseconds; infinity for each that did not happen in time. */
 export interface SilenceFound {
   readonly silent: number;
-  /** How many requests the controller sent until everything was marked; NaN where nobody counted. */
+  /** How many requests the controller sent until everything was marked; NaN where they were not counted. */
   readonly requests: number;
   /** From the last renewal of a node's lease plus the grace to Ready=Unknown. */
   readonly verdicts: readonly number[];
@@ -64,7 +64,7 @@ export async function fallSilent(
   }
 }
 
-/** Waits until it holds, or for so long: what has not happened by then is a result, too. */
+/** Waits until the condition is true, or for so long: what has not happened by then is a result, too. */
 async function waited(holds: () => boolean, withinMs: number): Promise<void> {
   const untilMs = performance.now() + withinMs;
   while (!holds() && performance.now() < untilMs) await pause(LOOK_MS);

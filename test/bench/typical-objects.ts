@@ -1,6 +1,6 @@
 /**
  * What makes real objects larger than the least that an API server accepts: pods of 6 to 10 KiB as a Deployment creates
- * them, with the managedFields of everyone who wrote them, and nodes that list 50 images.
+ * them, with the managedFields of every client that wrote them, and nodes that list 50 images.
  */
 import { isObject, type Json, type JsonObject } from "../../services/sandbox/apiserver/api-objects.ts";
 
@@ -121,7 +121,7 @@ export function managedFieldsOf({ metadata = null, spec = null, status = null }:
   ];
 }
 
-/** The fields by which the items of a list are known. A list without such a field has one owner as a whole. */
+/** The fields that identify the items of a list. A list without such a field has one owner for all items. */
 const MERGE_KEYS = ["uid", "type", "name", "containerPort", "ip"];
 
 /** A value's fields in the format FieldsV1: `f:` before each field, `k:` before each item of a keyed list. */

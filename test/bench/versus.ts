@@ -36,7 +36,7 @@ const SILENCES_MAX = 2;
 /** Long enough for garbage collectors to return memory. */
 const AFTER_MS = 300_000;
 const BARE = "a client that only writes";
-/** How many nodes are tainted at once, so that their pods are evicted: one of so many, and at most a hundred. */
+/** How many nodes are tainted at once to evict their pods: one of so many, and at most a hundred. */
 const EVICTED_SHARE = 30;
 const EVICTED_NODES_MAX = 100;
 
@@ -82,7 +82,7 @@ export async function versus(options: BenchOptions): Promise<BenchReport> {
   };
 }
 
-/** Draws the waves of these controllers and adds how long each stage of their evictions took. */
+/** Draws the waves of these controllers and adds how long each stage of their evictions lasted. */
 function traced(world: World, controllers: readonly Measured[], measurements: Measurement[]): string {
   const requests = world.requests();
   const waves = controllers.map(({ name, wave }) => ({ heading: name, evictions: stagesOf(wave, requests) }));
@@ -102,7 +102,7 @@ function sizesOf({ nodes, podsPerNode }: BenchOptions): readonly Size[] {
   });
 }
 
-/** What is measured of one controller: with which load, and whose pods it has to evict. */
+/** What is measured of one controller: with which load, and of which nodes it has to evict the pods. */
 interface Plan {
   readonly size: Size;
   readonly toEvict: readonly string[];
@@ -166,7 +166,7 @@ function whereOf({ nodes, podsPerNode }: ClusterSize): string {
   return `${nodes} nodes, ${nodes * podsPerNode} pods`;
 }
 
-/** The nodes whose pods a controller evicts: never those that fall silent, and no node twice. */
+/** The nodes whose pods a controller evicts: never those that stop sending heartbeats, and no node twice. */
 function nodesToEvict({ nodes }: Size, turn: number): readonly string[] {
   const count = Math.min(EVICTED_NODES_MAX, Math.ceil(nodes / EVICTED_SHARE));
   return Array.from({ length: count }, (_, index) => `n-${nodes - 1 - turn * count - index}`);

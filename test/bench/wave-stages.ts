@@ -1,15 +1,15 @@
 /**
- * Where the time of each eviction of a wave goes:
+ * The time that each stage of an eviction of a wave lasts:
  *
  *   due ──waits──▶ mark requested ──▶ marked ──waits──▶ deletion requested ──▶ deleted
  *
- * From the API server's own record of requests, so that it is the same for every controller.
+ * It is read from the API server's own record of requests, which is the same for every controller.
  */
 import type { AuditedRequest } from "../support/kube-audit.ts";
 import type { EvictedPod, Wave } from "./evictions.ts";
 import { mean } from "./measurements.ts";
 
-/** The stages of an eviction, in order. Before 1.26 a pod is not marked, and the middle two take no time. */
+/** The stages of an eviction, in order. Before 1.26 a pod is not marked, and the middle two last no time. */
 export const STAGES = ["waits", "mark", "waits again", "deletion"] as const;
 
 /** When each stage of one eviction ended, in milliseconds after the pod was due. */
@@ -37,7 +37,7 @@ export function stagesOf({ pods }: Wave, requests: readonly AuditedRequest[]): r
   return staged.toSorted((left, right) => left[3] - right[3]);
 }
 
-/** How long each stage took on average, in milliseconds; NaN of no eviction. */
+/** How long each stage lasted on average, in milliseconds; NaN without an eviction. */
 export function meanStagesMs(evictions: readonly StagedEviction[]): readonly number[] {
   return STAGES.map((_, stage) => mean(evictions.map((ends) => (ends[stage] ?? 0) - (ends[stage - 1] ?? 0))));
 }

@@ -1,4 +1,4 @@
-/** Who wrote what beside upstream's real controllers, by the field managers of a real API server. */
+/** Which client wrote what beside upstream's real controllers, by the field managers of a real API server. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { ComparedNode, ComparedStep } from "../../protocols/ledger-reader.ts";
 import { describeWithKube } from "../support/kube-assets.ts";

@@ -207,7 +207,7 @@ export class BesideCluster {
     await this.shows(`${name} Ready`, "True");
   }
 
-  /** Takes the power from nodes. */
+  /** Switches nodes off. */
   silence(...names: readonly string[]): void {
     this.#nodes.stop({ names });
   }

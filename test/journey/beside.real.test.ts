@@ -45,8 +45,8 @@ describeWithKube("beside upstream's real controllers", () => {
     for (const name of names) await cluster.shows(`${name}-pod-0 Ready`, "True");
   };
   /**
-   * Holds each field of a node to the fewest values, and Vigil's writes to one for each field of each loss; null leaves
-   * upstream's taints out.
+   * Asserts that each field of a node has the fewest values, and that Vigil writes each field once for each loss; null
+   * leaves upstream's taints out.
    */
   const noFight = (node: string, noExecute: readonly string[] | null = TAINTED_ONCE): void => {
     expect(cluster.values(`${node} Ready`)).toEqual(["True", "Unknown", "True"]);

@@ -10,7 +10,7 @@ const ZONES = { "a-0": "a", "a-1": "a", "a-2": "a", "b-0": "b", "b-1": "b", "b-2
 /** More than Vigil's grace, and little enough for a short test. */
 const UPSTREAM_GRACE_MS = 20_000;
 const WITHIN = { withinMs: 60_000, everyMs: 100 };
-/** Upstream stands still meanwhile. */
+/** Upstream is suspended meanwhile. */
 const STOOD_STILL_MS_MAX = 60_000;
 /** Stamps of the API are whole seconds, and a busy machine is late. */
 const LATE_MS = 4_000;
@@ -23,7 +23,7 @@ describeWithKube("compared with upstream's real controllers", () => {
   let report: Printed;
   const pod = (name: string): ComparedPod | undefined => report.pods.find((each) => each.name === name);
   const node = (name: string) => report.nodes.filter((each) => each.node === name);
-  /** How much later upstream was, and whether each side took the step. */
+  /** How much later upstream was, and which sides made the step. */
   const sidesOf = (step: ComparedStep | undefined) => {
     const isVigil = step?.vigil !== undefined && step.vigil !== null && step.vigil.isPlanned !== true;
     return [isVigil ? "vigil" : "", step?.others == null ? "" : "others"].filter((side) => side !== "").join("+");
@@ -42,7 +42,7 @@ describeWithKube("compared with upstream's real controllers", () => {
     await cluster.run("brief", "b-0", 0);
     await cluster.run("intolerant", "a-1", 0);
     await cluster.startShadow();
-    // Upstream stands still until one of two silent nodes has returned, so that it never misses that node.
+    // Upstream is suspended until one of two silent nodes has returned. So it never finds that node silent.
     cluster.manager.pause();
     cluster.silence("a-0", "b-0");
     await untilCompared("Vigil would have evicted", ({ pods }) =>

@@ -61,7 +61,7 @@ const DEAD = ["single-0", "back-0", ...named("small", 3), ...named("large", 5), 
 const EXCLUDED_DEAD = named("excluded", 3, 2);
 /** All nodes that are granted sooner or later. */
 const TAINTED = [...DEAD.filter((name) => !name.startsWith("small")), ...EXCLUDED_DEAD];
-/** Tolerations against one foreign taint, and after how many seconds the pod goes; null for never (17.4). */
+/** Tolerations against one foreign taint, and after how many seconds the pod is evicted; null for never. */
 const TABLE: readonly (readonly [name: string, tolerations: object[], afterSeconds: number | null])[] = [
   ["none", [], 0],
   ["zero", [tolerating(FOREIGN, 0)], 0],

@@ -1,6 +1,6 @@
 /**
- * `evictions.method: Evict` on a real kube-apiserver with the real disruption controller: a PodDisruptionBudget refuses an
- * eviction and is named, and the eviction goes through once another pod is ready.
+ * `evictions.method: Evict` on a real kube-apiserver with the real disruption controller: a PodDisruptionBudget refuses
+ * an eviction and is named, and the eviction succeeds once another pod is ready.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -13,7 +13,7 @@ export class EvictionRecord {
   readonly taints = new Map<string, string[]>();
   /** When each node first had one. */
   readonly taintedAt = new Map<string, number>();
-  /** Its `timeAdded`: in whole seconds, and not later when a watch lags. */
+  /** Its `timeAdded`: in whole seconds, and independent of a watch that lags. */
   readonly stampedAt = new Map<string, number>();
   /** When each pod was first observed terminating or gone. */
   readonly deletedAt = new Map<string, number>();

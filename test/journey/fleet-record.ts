@@ -92,8 +92,8 @@ export class FleetRecord {
   }
 
   /**
-   * The windows, between any two taints of one zone, that hold more taints than the rate and one token allow; the test
-   * expects none. A stamp may be up to a second early, and a request as late where other suites take the processor.
+   * The windows, between any two taints of one zone, that contain more taints than the rate and one token allow; the
+   * test expects none. A stamp may be up to a second early, and a request as late where other suites use the processor.
    */
   brokenWindows(taintsPerSecond: number): string[] {
     const zones = Map.groupBy(this.taints, ({ zone }) => zone);

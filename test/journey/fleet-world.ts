@@ -88,7 +88,7 @@ export class FleetWorld {
     else this.#programs.set(member, main);
   }
 
-  /** Starts a process of the fleet, with flags of its own, and waits until it runs; its watches may take longer. */
+  /** Starts a process of the fleet, with its own flags, and waits until it runs; its watches may need longer. */
   async start(member: string, nats: string, ...flags: string[]): Promise<VigilProcess> {
     const kubeconfig = this.#kubeconfigs.get(member) ?? join(this.#folder, "kubeconfig");
     const console = `127.0.0.1:${await freePort()}`;
@@ -128,23 +128,23 @@ export class FleetWorld {
     return ownersOf(service, new Set(members))[shard] ?? "";
   }
 
-  /** Nodes that fell silent. */
+  /** Nodes that stopped sending heartbeats. */
   get fallen(): readonly string[] {
     return [...this.#fallen];
   }
 
-  /** Nodes of a zone that never fell silent. */
+  /** Nodes of a zone that never stopped sending heartbeats. */
   alive(zone: string): string[] {
     return [...this.#nodes].filter(([name, own]) => own === zone && !this.#fallen.has(name)).map(([name]) => name);
   }
 
-  /** Lets nodes fall silent. */
+  /** Stops the heartbeats of nodes. */
   fall(nodes: readonly string[]): void {
     for (const node of nodes) this.#fallen.add(node);
     this.#hollow?.stop({ names: nodes });
   }
 
-  /** Lets one live node of a zone fall silent in each shard; returns their names. */
+  /** Stops the heartbeats of one live node of a zone in each shard; returns their names. */
   fallInEachShard(zone: string): string[] {
     const chosen = new Map(this.alive(zone).map((name) => [shardOf(name), name]));
     const nodes = [...chosen.values()];
@@ -160,7 +160,7 @@ export class FleetWorld {
     });
   }
 
-  /** Nodes that never fell silent and were made Unknown or tainted NoExecute, or lost their pod. */
+  /** Nodes that never stopped sending heartbeats, and were made Unknown, were tainted NoExecute or lost their pod. */
   wronglyJudged(): string[] {
     const { unknownAt, taints, deletedAt } = this.record;
     const touched = new Set([...unknownAt.keys(), ...taints.map(({ node }) => node), ...deletedAt.keys()]);

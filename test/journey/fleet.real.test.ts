@@ -28,7 +28,7 @@ const RENEW_MS = (LEASE_SECONDS * 1000) / 4;
  * another takes over the writes, and requests it again after two seconds.
  */
 const EVICTION_LATE_MS = TAKEOVER_MS + 2_000;
-/** How long a stop may take. */
+/** How long a stop may last. */
 const END_MS = 10_000;
 /** The latency of writes during a stop: each process has some in flight, and none has to queue. */
 const ANSWER_MS = 200;
@@ -101,7 +101,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     },
   );
 
-  /** Stops a member while the API answers slowly, so that writes are in flight. */
+  /** Stops a member while the API answers slowly and writes are in flight. */
   async function endInOrder(member: string): Promise<void> {
     const vigil = world.members.get(member);
     const isPatch = ({ verb, resource }: Call) => verb === "patch" && resource.plural === "nodes";

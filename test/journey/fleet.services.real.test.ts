@@ -1,4 +1,4 @@
-/** A fleet in which each process runs one service: it does the whole work, and each process ends in order. */
+/** A fleet in which each process runs one service: together they do all the work, and each process ends in order. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { describeWithNats } from "../support/nats-programs.ts";

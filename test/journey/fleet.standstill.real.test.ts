@@ -1,6 +1,6 @@
 /**
- * Processes of a fleet on NATS that SIGSTOP stops. They read the backlog when they continue, and must judge nothing
- * wrongly.
+ * Processes of a fleet on NATS that SIGSTOP stops. They read the backlog when they continue, and must make no false
+ * verdict.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -19,7 +19,7 @@ import { expectRecovery } from "./outage.ts";
 const GRACE_MS = 10_000;
 /** Renewed every four seconds, so that most of the waiting pulses are ahead of the next heartbeat of a node. */
 const LEASE_SECONDS = 16;
-/** Longer than two graces: a process that takes the backlog for the present finds every node silent. */
+/** Longer than two graces: a process that mistakes the backlog for the present finds every node silent. */
 const STOP_MS = 22_000;
 /** After this a node that died has been found, and a wrong verdict would have been made; the rest follows within it. */
 const AFTERWARDS_MS = 3_000;

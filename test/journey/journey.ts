@@ -1,5 +1,6 @@
 /**
- * One journey through the whole product, the same in every world: a node falls silent, and then other components fail.
+ * One journey through the complete product, the same in every world: a node stops sending heartbeats, and then other
+ * components fail.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, test, vi } from "vitest";

@@ -9,7 +9,7 @@ import { type Seen, seeNodes } from "../support/kube-probe.ts";
 import { Stage, vigilWith } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 
-/** One taint per 5 s: longer than a start takes, so a rate limiter that restarted full would show. */
+/** One taint per 5 s: longer than a start, so a rate limiter that restarted full would be visible. */
 const TAINTS_PER_SECOND = 0.2;
 const TOLERATED_SECONDS = 15;
 /** How late a pod may go after its deadline or after the restart of Vigil. */

@@ -1,6 +1,6 @@
 /**
  * Kubelets that write with their own credentials on a real kube-apiserver with NodeRestriction: what of their Node they
- * may write, and that `vigil run` takes none of it for the word of another client.
+ * may write, and that `vigil run` treats none of it as written by another client.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Two processes of `vigil run --leader-elect` on a real kube-apiserver: killed, stopped, held and healed. */
+/** Two processes of `vigil run --leader-elect` on a real kube-apiserver: killed, stopped, partitioned and repaired. */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Watch } from "../../protocols/ports.ts";
@@ -72,7 +72,7 @@ async function leader(): Promise<string> {
   return typeof holderIdentity === "string" ? memberOf(holderIdentity) : "";
 }
 
-/** Waits until a process leads; returns how many seconds after now it took the Lease, as it says there itself. */
+/** Waits until a process leads; returns how many seconds after now it acquired the Lease, by the Lease's own stamp. */
 async function leads(name: string): Promise<number> {
   const fromMs = Date.now();
   await until(`${name} leads`, async () => (await leader()) === name, { ...WITHIN, everyMs: 100 });

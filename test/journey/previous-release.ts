@@ -1,6 +1,6 @@
 /**
  * The release before this tree, installed by npm from its tarball: the one that VIGIL_PREVIOUS names, or one packed
- * from the last tag. Before the first release an earlier commit stands for it.
+ * from the last tag. Before the first release an earlier commit is used.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** The last commit whose node policies set graces and rates only. */
+/** The last commit in which node policies set only graces and rates. */
 const BEFORE_FIRST_RELEASE = "751b477bbcd38d65e68d795af034bbf0eee77860";
 
 /** An installed release. */
@@ -41,7 +41,7 @@ export function installPreviousRelease(): Release {
   return { main, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The last tag before this tree, which may be tagged itself, or what stands for it. */
+/** The last tag before this tree, which may be tagged itself, or the commit that replaces it. */
 function previousVersion(): string {
   const tags = git("tag", "--list", "v*", "--merged", "HEAD", "--no-contains", "HEAD", "--sort=-version:refname") ?? "";
   return tags.split("\n")[0] || BEFORE_FIRST_RELEASE;

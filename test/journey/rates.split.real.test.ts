@@ -95,7 +95,7 @@ describeWithKube("the eviction rate of a policy on a split bus and a real kube-a
     stopped.process.signal("SIGTERM");
     expect(await stopped.process.exited()).toBe(0);
     const firstAt = Math.max(...record.deletedAt.values());
-    // Nobody waits for 90 s again: the next two go as soon as the first two are a minute old.
+    // No pod waits for 90 s again: the next two are evicted as soon as the first two evictions are a minute old.
     await until("two more have gone", () => evicted() === 4, WITHIN);
     const nextAt = Math.min(...[...record.deletedAt.values()].filter((at) => at > firstAt));
     expect(nextAt - firstAt).toBeLessThan(85_000);

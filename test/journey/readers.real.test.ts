@@ -1,6 +1,6 @@
 /**
- * Readers of the console and over NATS that ask for as much as they can while a node falls silent: `vigil run` and
- * real sockets.
+ * Readers of the console and over NATS that request as much as they can while a node stops sending heartbeats: `vigil
+ * run` and real sockets.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";

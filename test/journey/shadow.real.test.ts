@@ -1,4 +1,6 @@
-/** Shadow mode on the embedded and on a real API: a silent node's whole way to the deletion of its pod, unwritten. */
+/**
+ * Shadow mode on the embedded and on a real API: every step from a silent node to the deletion of its pod, unwritten.
+ */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { describeWithKube } from "../support/kube-assets.ts";

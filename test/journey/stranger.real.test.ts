@@ -16,7 +16,7 @@ const ROOT = join(import.meta.dirname, "../..");
 /** An installation unpacks more than half a gigabyte, and beside it other suites may use both cores. */
 const INSTALLED_MS = 600_000;
 const STARTED_MS = 300_000;
-/** What a typed line takes at most, and what is printed. */
+/** How long a typed line may last, and how long its output may. */
 const TYPED_MS = 100_000;
 /** Lines are typed again until one explains what happened. */
 const TRIED = { timeout: 3 * TYPED_MS };
@@ -33,7 +33,7 @@ function stranger(): void {
   let playground: ChildProcess;
   let out = "";
 
-  /** Runs a printed line as it stands. */
+  /** Runs a printed line unchanged. */
   const type = async (line: string): Promise<string> => {
     const env = { PATH, HOME: home };
     const { stdout } = await promisify(execFile)("bash", ["-c", line], { cwd: checkout, env, timeout: TYPED_MS });
@@ -47,7 +47,7 @@ function stranger(): void {
     const readme = readFileSync(join(checkout, "README.md"), "utf8");
     const [, install = "", start = ""] = /^```\n(npm ci) && (npm start)\n```$/m.exec(readme) ?? [];
     expect(readme).toContain(`\`${start} -- --serve\``);
-    // The registry, its certificates and the cache are those of the user who runs this test.
+    // The registry, its certificates and the cache belong to the user who runs this test.
     const env = { ...ofMachine(process.env), PATH };
     await promisify(execFile)("bash", ["-c", install], { cwd: checkout, env, timeout: INSTALLED_MS });
     // The pauses are for reading, and the default socket may be another playground's.
@@ -113,7 +113,7 @@ function stranger(): void {
   });
 }
 
-/** Copies what is under version control; a folder without history holds nothing else but what npm installed. */
+/** Copies what is under version control; a folder without history contains only that and what npm installed. */
 function copyTo(checkout: string): void {
   mkdirSync(checkout);
   const listed = spawnSync("git", ["ls-files", "-z"], { cwd: ROOT, encoding: "utf8" });

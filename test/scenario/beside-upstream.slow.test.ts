@@ -1,4 +1,7 @@
-/** Vigil beside upstream: who writes what, with a node that is lost or returns at any moment, and upstream away. */
+/**
+ * Vigil beside upstream: which of the two writes what, with a node that is lost or returns at any moment, and upstream
+ * away.
+ */
 import { describe, expect, test } from "vitest";
 import type { Toleration } from "../../protocols/objects.ts";
 import { BESIDE_GRACE_MS, BesideWorld, UPSTREAM_GRACE_MS } from "../support/beside-world.ts";

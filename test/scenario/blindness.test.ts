@@ -1,5 +1,5 @@
 /**
- * Scenarios on virtual time: Vigil loses its view of a healthy cluster. It must judge nothing wrongly meanwhile, and it
+ * Scenarios on virtual time: Vigil loses its view of a healthy cluster. It must make no false verdict meanwhile, and it
  * must find dead nodes afterwards.
  */
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,7 @@
-/** A breaker counts every node that was condemned within its duration, however many a message has room to name. */
+/**
+ * A breaker counts every node that was admitted for eviction within its duration, even if a message has no room to name
+ * them all.
+ */
 import { expect, test } from "vitest";
 import { EvictionWorld } from "../support/eviction-world.ts";
 

@@ -87,7 +87,7 @@ test("a scripted afternoon of 40 faults: every difference is right", () => {
   for (let fault = 0; fault < 40; fault++) {
     const isShort = fault % 3 === 0;
     const node = `a-${fault % 8}`;
-    // The last renewal is now, so that it is certain whose grace is over.
+    // The last renewal is now, so it is certain for which node the grace is over.
     world.kubelet(node).renew();
     fail(world, node, isShort ? 45 : 110, 40);
     expected[isShort ? "vigil" : "both"] += 1;

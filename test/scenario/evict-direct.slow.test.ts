@@ -1,7 +1,4 @@
-/**
- * Scenarios of direct mode on virtual time: whole nodes are drained after pod-eviction-timeout, without NoExecute
- * taints.
- */
+/** Scenarios of direct mode on virtual time: nodes are drained after pod-eviction-timeout, without NoExecute taints. */
 import { describe, expect, test } from "vitest";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { Urgency } from "../../protocols/ports.ts";

@@ -1,6 +1,6 @@
 /**
- * The eviction rate as a property on virtual time: it holds in every window, across crashes, takeovers and double
- * owners (P5, P6).
+ * The eviction rate as a property on virtual time: no window exceeds it, across crashes, takeovers and double owners
+ * (P5, P6). Example: at 0.1 nodes a second and a burst of 1, no window of 60 s has more than 7 taints.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -44,7 +44,7 @@ test("across crashes every window has at most 1 + rate × window taints (P5)", (
         world.advance(afterMs);
         world.crash(downMs);
       }
-      // A start gives every node that is not Unknown yet its whole grace again. Twelve grants follow.
+      // A start gives every node that is not Unknown yet its full grace again. Twelve grants follow.
       world.advance(50 * S + 12 * 10 * S + 10 * S);
       expectRate(world.tainted, 1);
       expect(world.tainted).toHaveLength(12);

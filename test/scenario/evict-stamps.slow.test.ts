@@ -48,7 +48,7 @@ function annotation(world: EvictionWorld): string | undefined {
   return (annotations as Record<string, string> | undefined)?.[STARTS];
 }
 
-/** Asserts that the pod goes when it is due, within what a deadline may move. */
+/** Asserts that the pod is deleted when it is due, within what a deadline may move. */
 function expectGone(world: EvictionWorld, dueMs: number): void {
   expect(world.deletedAt("pod")).toBeGreaterThanOrEqual(dueMs - MOVED_MS);
   expect(world.deletedAt("pod")).toBeLessThanOrEqual(dueMs + MOVED_MS + LATE_MS);
@@ -154,7 +154,7 @@ describe("a taint restamped every 3 s", () => {
 });
 
 /**
- * Starts each service in a process of its own whose clock is this far ahead; a service without an entry has the right
+ * Starts each service in a process of its own whose clock is this far ahead; a service without an entry has the correct
  * time.
  */
 function startApart(world: EvictionWorld, aheadMs: Partial<Record<ServiceName, number>>, run = ""): VirtualProcess[] {

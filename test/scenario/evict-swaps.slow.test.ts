@@ -51,7 +51,7 @@ function swapped(pods: Pods, stepMs = 0): { world: EvictionWorld; swapMs: number
   return { world, swapMs: world.timeAddedMs(NODE) };
 }
 
-/** Asserts that a pod goes at an instant or within a few seconds after it. */
+/** Asserts that a pod is deleted at an instant or within a few seconds after it. */
 function expectGone(world: EvictionWorld, pod: string, dueMs: number): void {
   expect(world.deletedAt(pod)).toBeGreaterThanOrEqual(dueMs);
   expect(world.deletedAt(pod)).toBeLessThan(dueMs + LATE_MS);
@@ -217,7 +217,7 @@ test("a grant removes an opposite taint that the watch missed: a node never has 
   world.addZone("a", 5);
   world.run();
   world.advance(FIRST_MS);
-  // The first node takes the token, so the second waits ten seconds.
+  // The first node uses the token, so the second waits ten seconds.
   world.kubelet("a-1").report("Ready", "False");
   world.kubelet(NODE).report("Ready", "False");
   world.advance(5 * S);

@@ -13,7 +13,10 @@ const lives: [string, (world: EvictionWorld, forMs: number) => void][] = [
   ["killed and restarted on the way", (world, forMs) => world.crash(forMs)],
 ];
 
-/** Zones of these sizes in which these numbers of nodes fell silent at 30 s and have just been found. */
+/**
+ * Zones of these sizes in which these numbers of nodes stopped sending heartbeats at 30 s and have just been found
+ * silent.
+ */
 function disrupted(sizes: Readonly<Record<string, number>>, silent: Readonly<Record<string, number>>): EvictionWorld {
   const world = new EvictionWorld();
   for (const [zone, size] of Object.entries(sizes)) world.addZone(zone, size);

@@ -1,4 +1,4 @@
-/** One process more than --fleet-members-max, as in a rollout with a surge: the fleet goes on as without it. */
+/** One process more than --fleet-members-max, as in a rollout with a surge: the fleet continues as without it. */
 import { expect, test } from "vitest";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { VirtualFleet } from "../support/virtual-fleet.ts";

@@ -1,6 +1,6 @@
 /**
- * Every annotation that Vigil keeps on nodes, as a hostile kubelet forges it again and again: what is decided about
- * other nodes stays the same, and on its own node no taint of another client goes and none comes that needs a proof.
+ * Every annotation that Vigil keeps on nodes, as a hostile kubelet forges it again and again: decisions about other
+ * nodes stay the same. On its own node no taint of another client is removed, and no taint is added that needs a proof.
  */
 import { describe, expect, test } from "vitest";
 import { Annotation } from "../../protocols/names.ts";
@@ -90,7 +90,7 @@ function run(forged: Readonly<Record<string, string>> | null, isSilent: boolean)
 
 const elsewhere = (seen: readonly Seen[]) => seen.filter(({ name }) => name !== HOSTILE);
 
-/** What happened on other nodes, by when in whole seconds, give or take one. */
+/** What happened on other nodes, and in which second, give or take one. */
 function others({ tainted, healed, deleted }: EvictionWorld): Record<string, number> {
   const all = { tainted: elsewhere(tainted), healed: elsewhere(healed), deleted: elsewhere(deleted) };
   return Object.fromEntries(

@@ -1,4 +1,7 @@
-/** What explain and the tables say while nodes are frozen: who, until when, and what is left, all services running. */
+/**
+ * What explain and the tables show while nodes are frozen: by which user, until when, and what is left. All services
+ * run.
+ */
 import { expect, test } from "vitest";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { TIMERS } from "../../services/cli/get/get-tables.ts";
@@ -8,7 +11,7 @@ import { ExplainedWorld } from "../support/explained-world.ts";
 
 const S = 1000;
 
-/** Node a-0 fell silent and has a pod that leaves after 300 s. */
+/** Node a-0 stopped sending heartbeats and has a pod that is due after 300 s. */
 class FrozenWorld extends ExplainedWorld {
   constructor(names: readonly string[] = ["gpu"], specOf: (name: string) => Partial<NodePolicySpec> = () => ({})) {
     super(names.map((name) => ({ name, spec: { selector: {}, ...specOf(name) } })));

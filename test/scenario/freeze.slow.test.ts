@@ -1,4 +1,4 @@
-/** Freezes on virtual time: nobody is evicted, and a countdown keeps what is left of it, over every kind of restart. */
+/** Freezes on virtual time: no pod is evicted, and a countdown keeps what is left of it, over every kind of restart. */
 import { describe, expect, test } from "vitest";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import type { NodePolicySpec, PauseRequestSpec } from "../../protocols/node-policy.ts";
@@ -103,7 +103,8 @@ test("a request that ends unseen outlives one that began with it and ended", () 
   world.crash(10 * S, () => request(world, [thawed]));
   world.advance(500 * S);
   const frozenMs = (world.deletedAt("pod") ?? 0) - dueMs;
-  // Nobody saw when the last request went: at the earliest after 100 s, at the latest as the next process started.
+  // No process observed when the last request was removed: at the earliest after 100 s, at the latest as the next
+  // process started.
   expect(frozenMs).toBeGreaterThanOrEqual(100 * S);
   expect(frozenMs).toBeLessThanOrEqual(111 * S);
 });

@@ -1,6 +1,6 @@
 /**
- * Pods whose binding carries a wrong stamp. PodScheduled is stamped by the API server that bound the pod, or written by
- * a user who may write pod status. Upstream evicts such a pod tolerationSeconds after it saw the taint or the pod.
+ * Pods with a wrong stamp of their binding. PodScheduled is stamped by the API server that bound the pod, or written by
+ * a user who may write pod status. Upstream evicts such a pod tolerationSeconds after it observed the taint or the pod.
  */
 import { expect, test } from "vitest";
 import { EvictionWorld } from "../support/eviction-world.ts";

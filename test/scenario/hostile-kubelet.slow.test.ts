@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: neither what a kubelet writes on its own node nor a shard that never arrives whole delays
- * an eviction elsewhere.
+ * Scenarios on virtual time: neither what a kubelet writes on its own node nor a shard that never arrives completely
+ * delays an eviction elsewhere.
  */
 import { describe, expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";

@@ -1,6 +1,6 @@
 /**
  * Scenarios on virtual time: two processes without NATS, of which one leads by a Lease. Whatever happens to the leader,
- * never do both write, nothing happens early, no countdown is lost, and the standby goes on in time.
+ * the two never write at once, nothing happens early, no countdown is lost, and the standby continues in time.
  */
 import { beforeEach, describe, expect, test } from "vitest";
 import { UNREACHABLE } from "../support/eviction-world.ts";

@@ -1,4 +1,4 @@
-/** The path of leases is broken while kubelets still post statuses: who is told, and when nobody is. */
+/** The path of leases is broken while kubelets still post statuses: where Vigil reports that, and when it does not. */
 import { describe, expect, test } from "vitest";
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import { probeAnswer, readinessOf } from "../../services/console/readiness.policy.ts";

@@ -4,7 +4,7 @@ import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { VirtualFleet } from "../support/virtual-fleet.ts";
 
 const S = 1000;
-/** A pulse period longer than watchBlindMs: the first pulse at a whole period comes too late to prove anything. */
+/** A pulse period longer than watchBlindMs: the first pulse after a full period comes too late to prove anything. */
 const PROFILE = { pulsePeriodMs: 12 * S, pulseTimeoutMs: 38 * S };
 const TOLERATED_S = 30;
 

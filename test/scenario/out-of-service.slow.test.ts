@@ -17,7 +17,7 @@ const OUT = "node.kubernetes.io/out-of-service:NoExecute";
 const AFTER = { after: "3m", proof: ["Manual"] } as const;
 const NODE = { kind: "Node", namespace: "", name: "a-0" } as const;
 
-/** Nodes a-0 to a-4 under a policy; a-0 fell silent four minutes ago. */
+/** Nodes a-0 to a-4 under a policy; a-0 stopped sending heartbeats four minutes ago. */
 class ProofWorld extends ExplainedWorld {
   constructor(
     spec: Partial<NodePolicySpec> = {},

@@ -32,7 +32,7 @@ function fixture(size: number, silent: number): { world: EvictionWorld; names: s
   return { world, names, ill };
 }
 
-/** Takes the API server and all kubelets away for a time; `returning` renew their leases at once afterwards. */
+/** Stops the API server and all kubelets for a time; `returning` renew their leases at once afterwards. */
 function outage(world: EvictionWorld, all: readonly string[], ms: number, returning: readonly string[]): void {
   world.silence(all);
   const back = world.api.faults.refuse();

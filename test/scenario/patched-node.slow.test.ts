@@ -1,5 +1,5 @@
 /**
- * Scenarios on virtual time: someone patches a node all the time, faster than the API answers. Vigil's writes still
+ * Scenarios on virtual time: a client patches a node all the time, faster than the API answers. Vigil's writes still
  * succeed, because the fields they depend on have not changed.
  */
 import { describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ const PATCHES: Readonly<Record<string, (count: number) => UserPatch>> = {
   },
 };
 
-/** Six nodes under Vigil on a slow API; someone patches `a-0` all the time. */
+/** Six nodes under Vigil on a slow API; a client patches `a-0` all the time. */
 class PatchedNode {
   readonly world = new EvictionWorld();
   #isVigils = true;

@@ -1,5 +1,5 @@
 /**
- * Scenarios on virtual time: someone patches a pod all the time, faster than the API answers. Vigil still marks it not
+ * Scenarios on virtual time: a client patches a pod all the time, faster than the API answers. Vigil still marks it not
  * ready with its node, because the fields that the mark depends on have not changed.
  */
 import { describe, expect, test } from "vitest";
@@ -24,7 +24,7 @@ const PATCHES: Readonly<Record<string, readonly [path: string, body: (count: num
   ],
 };
 
-/** A silent node under Vigil on a slow API, with a pod that someone patches all the time. */
+/** A silent node under Vigil on a slow API, with a pod that a client patches all the time. */
 function patchedPod([path, body]: readonly [string, (count: number) => unknown], latencyMs: number): EvictionWorld {
   const world = new EvictionWorld();
   let isVigils = true;

@@ -63,7 +63,7 @@ export class RemediationWorld extends ExplainedWorld {
       this.addTemplate(kind);
     }
     if (isObject) this.putPolicy(spec);
-    // So that a kubelet falls silent some time before a round.
+    // A kubelet then stops some time before a round.
     this.advance(2 * S);
     this.run({ isShadow, standstill: this.standstill });
     this.advance(30 * S);

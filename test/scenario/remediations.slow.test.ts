@@ -11,7 +11,7 @@ import { GROUP, RemediationWorld, stepOf } from "./remediations.fixture.ts";
 const S = 1000;
 const MINUTE = 60 * S;
 const OUT = "node.kubernetes.io/out-of-service:NoExecute";
-/** A step comes up to two rounds later than it could, and API stamps are whole seconds. */
+/** A step happens up to two rounds later than it could, and API stamps are whole seconds. */
 const ROUNDS_S = 12;
 const NO_EXECUTE = { key: UNREACHABLE, effect: "NoExecute" };
 const STEPS = [stepOf("Reboot"), stepOf("PowerOff")];

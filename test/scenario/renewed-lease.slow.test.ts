@@ -9,7 +9,7 @@ import { EvictionWorld } from "../support/eviction-world.ts";
 const S = 1000;
 const GRACE_MS = 50 * S;
 
-/** A world whose node a-0 fell silent, with its pods due about 300 s after its taint. */
+/** A world in which node a-0 stopped sending heartbeats, with its pods due about 300 s after its taint. */
 function silentWorld(pods = 1, profile: Partial<Profile> = {}): EvictionWorld {
   const world = new EvictionWorld({ nodeMonitorGraceMs: GRACE_MS, ...profile });
   world.addZone("a", 6);

@@ -1,4 +1,4 @@
-/** Shadow mode: nothing is written, and everything goes on as if it had been, until the API shows otherwise. */
+/** Shadow mode: nothing is written, and everything continues as if it had been, until the API shows otherwise. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { apiTime } from "../../services/domain/api-time.ts";

@@ -78,7 +78,7 @@ function nodesWithPods(nodes: number, podsPerNode: number, profile: Partial<Prof
   return world;
 }
 
-/** Makes the requests that `isSlow` selects take this long. The returned function runs its argument at full speed. */
+/** Delays the requests that `isSlow` selects by this time. The returned function runs its argument at full speed. */
 function slowDown(
   world: EvictionWorld,
   { latencyMs, isSlow = () => true }: { latencyMs: number; isSlow?: (call: Call) => boolean },

@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: a writer stands still while what was granted to it is taken back. Requests that waited for
- * it are not carried out, and those that still hold are repeated.
+ * Scenarios on virtual time: a writer is suspended while its grants are withdrawn. Requests that waited for it are not
+ * carried out, and those that are still valid are repeated.
  */
 import { expect, test } from "vitest";
 import type { Profile } from "../../protocols/profile.ts";
@@ -12,7 +12,7 @@ const S = 1000;
 const SILENT_MS = 90 * S;
 const PULSES = { pulsePeriodMs: 1 * S, pulseTimeoutMs: 4 * S };
 
-/** Two zones under one process for all services but the writer, and one for the writer, which can stand still. */
+/** Two zones under one process for all services but the writer, and one for the writer, which can be suspended. */
 function withWriter(writer: "node-writer" | "pod-writer", profile: Partial<Profile>) {
   const world = new EvictionWorld({ ...PULSES, nodeEvictionsPerSecond: 0.1, ...profile });
   world.addZone("a", 12);
@@ -66,7 +66,7 @@ test("a node-writer that stood still taints at the rate, and every node in the e
   expect(new Set(world.tainted.map(({ name }) => name))).toEqual(new Set(["a-0", "a-1", "a-2", "a-3"]));
 });
 
-/** A node that is to be drained while the pod-writer stands still. */
+/** A node that is to be drained while the pod-writer is suspended. */
 function drainDuringStandstill(): ReturnType<typeof withWriter> {
   const { world, standstill } = withWriter("pod-writer", { evictionMode: "direct" });
   world.addTolerantPod("a-0", "pod");

@@ -1,7 +1,7 @@
 /**
- * Requests about some objects are accepted and never answered, such as deletions that an admission webhook holds whose
- * own pods died with the node. Nothing else waits for them: kube-controller-manager evicts each pod in a goroutine of
- * its own.
+ * Requests about some objects are accepted and never answered, such as deletions that wait for an admission webhook
+ * whose pods were lost with the node. Nothing else waits for them: kube-controller-manager evicts each pod in a
+ * separate goroutine.
  */
 import { expect, test } from "vitest";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";

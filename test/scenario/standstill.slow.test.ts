@@ -1,5 +1,5 @@
 /**
- * Scenarios on virtual time: a process of Vigil stands still, and its input waits unread until it continues. Live nodes
+ * Scenarios on virtual time: a process of Vigil is suspended, and its input waits unread until it continues. Live nodes
  * and zones stay as they are, and dead nodes are found within a pulse and a grace after that.
  */
 import { describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ const AFTERWARDS_MS = 120 * S;
 const WRITE_MS = 200;
 /** How often a kubelet renews its lease. */
 const HEARTBEAT_MS = 10 * S;
-/** A member whose shards others took over waits this long before it observes again. */
+/** A member that lost its shards to others waits this long before it observes again. */
 const LISTENING_MS = 1.5 * PULSE_MS;
 
 const SPLIT = ["observer", "node", "zone", "writers"] as const;
@@ -188,7 +188,7 @@ test("an observer that was suspended does not stand in for one that was stopped"
   world.add("p1", { isShared: true });
   world.add("p2", { clocks: "stop", isShared: true });
   settled(world);
-  // The lists of p1 take a while, so the view of p2 from before its suspension is published first.
+  // The lists of p1 need a while, so the view of p2 from before its suspension is published first.
   world.api.faults.add({ fault: { kind: "latency", answerMs: 300 }, when: ({ verb }) => verb === "list" });
   const resume = world.stopProcess("p2");
   world.advance(20 * S);

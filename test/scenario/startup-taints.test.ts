@@ -9,8 +9,8 @@ const SILENT = `a-${NODES - 1}`;
 const RECOVERED = `a-${NODES - 2}`;
 
 /**
- * A server that answers one request at once, in 100 ms. One node has been silent for 39 of its 50 s when all others
- * get the startup taint, whose removal takes 12 s; one of them carries a NoExecute taint.
+ * A server that answers one request at once, in 100 ms. One node has been silent for 39 of its 50 s when all others get
+ * the startup taint, whose removal needs 12 s; one of them carries a NoExecute taint.
  */
 function manyStartupTaints(): EvictionWorld {
   const world = new EvictionWorld({ writesInFlightMax: 1 });

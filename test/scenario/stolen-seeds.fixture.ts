@@ -1,4 +1,4 @@
-/** A process that has stolen the NATS seed of one role, on the bus of a healthy cluster. */
+/** An attacker with the stolen NATS seed of one role, on the bus of a healthy cluster. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";

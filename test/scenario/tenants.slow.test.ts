@@ -1,6 +1,6 @@
 /**
- * What a tenant who may create pods, disruption budgets and Events in a namespace of their own can make Vigil stop
- * doing: nothing but what the method of a policy leaves to budgets, and the Events about their own pods.
+ * What a tenant can prevent who may create pods, disruption budgets and Events in one namespace: only evictions that
+ * the method of a policy leaves to budgets, and the Events about their own pods.
  */
 import { describe, expect, test } from "vitest";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
@@ -68,7 +68,7 @@ describe("a budget that keeps hundreds of pods of a tenant", () => {
 describe("Events that a namespace does not accept", () => {
   const isEvent = ({ verb, resource }: Call): boolean => resource.plural === "events" && verb !== "list";
 
-  /** The same world, whose process writes Events as well. */
+  /** The same world with a process that writes Events as well. */
   function reporting(): EvictionWorld {
     const world = shared({});
     world.start({ ...EVICTING, ledger: (io) => startLedger(io).stop }, { member: "vigil" });

@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: a verdict could not be written yet when its node gets a whole grace again. The verdict
- * ends there, although no heartbeat refutes it.
+ * Scenarios on virtual time: a verdict could not be written yet when its node gets a full grace again. The verdict ends
+ * then, although no heartbeat refutes it.
  */
 import { expect, test } from "vitest";
 import type { Stop } from "../../protocols/ports.ts";

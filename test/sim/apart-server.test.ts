@@ -1,4 +1,4 @@
-/** What an API server creates whose clock is apart, and from when a pod counts that it stamped. */
+/** What an API server with a clock that differs creates, and from when a pod counts that it stamped. */
 import { expect, test } from "vitest";
 import type { CheckedPod } from "./invariants.ts";
 import { BrokenInvariant } from "./invariants.ts";

@@ -1,8 +1,8 @@
 /**
- * One API server of several, whose clock is apart from the others': it stamps with that clock what it creates, and the
- * binding of a pod. When an object truly came is known here alone: a pod whose stamp is behind may go as early as the
- * stamp says (docs/decisions/0004-the-api-servers-clock-counts.md), and one whose stamp is ahead counts from when it
- * was truly there. It knows no rule of Vigil.
+ * One API server of several, with a clock that differs from the others'. It stamps with that clock what it creates, and
+ * the binding of a pod. Only this file knows when an object truly came: a pod whose stamp is behind may go as early as
+ * the stamp says (docs/decisions/0004-the-api-servers-clock-counts.md), and one whose stamp is ahead counts from when
+ * it was truly there. It knows no rule of Vigil.
  */
 import type { Clock, Random } from "../../protocols/ports.ts";
 import { BrokenInvariant, type CheckedPod } from "./invariants.ts";
@@ -54,7 +54,7 @@ export class ApartServer {
     }
   }
 
-  /** Takes a pod that was created now. */
+  /** Records a pod that was created now. */
   created(uid: string): void {
     if (this.#apart !== null) this.#cameAt.set(uid, this.#clock.wallMs());
   }

@@ -1,5 +1,5 @@
 /**
- * The network path between one process and the API server. It can be cut in several ways, and it can be slow. Held
+ * The network path between one process and the API server. It can be cut in several ways, and it can be slow. Delayed
  * traffic arrives later, in order, or never. The path outlives the process, because a restart repairs no network.
  */
 import type { Clock, HttpExchange, HttpRequest, Random, Stop, Wire } from "../../protocols/ports.ts";
@@ -21,18 +21,18 @@ export const API_CUTS = ["requests", "replies", "silent", "refused"] as const;
 /** One way to cut a path. */
 export type ApiCut = (typeof API_CUTS)[number];
 
-/** How long requests take, by verb, in milliseconds. An absent verb has its usual speed. */
+/** How long requests last, by verb, in milliseconds. An absent verb has its usual speed. */
 export type Latencies = Readonly<Partial<Record<Verb, number>>>;
 
 /** Longest latency of a request, in milliseconds. */
 export const LATENCY_MAX_MS = 5_000;
-/** The client gives up a write after 15 s and a read after 10 s. Until then a held request may still arrive. */
+/** The client gives up a write after 15 s and a read after 10 s. Until then a delayed request may still arrive. */
 const BUILT_IN = new ResourceCatalog();
 const HELD_MAX_MS = 25_000;
-/** A request that takes this long counts as slow in the marks. */
+/** A request that lasts this long counts as slow in the marks. */
 const SLOW_MS = 2_000;
 
-/** An API server whose cache is stale: the request as the server rewrites it, null where it answers as usual. */
+/** An API server with a stale cache: the request as the server rewrites it, null where it answers as usual. */
 export type StaleReplica = (request: HttpRequest) => HttpRequest | null;
 
 /** The parts of a path. */
@@ -69,7 +69,7 @@ export class ApiPath {
     return this.#cut;
   }
 
-  /** Cuts the path. The returned function repairs it: connections continue where they were held, or break. */
+  /** Cuts the path. The returned function repairs it: connections continue where they stopped, or break. */
   sever(cut: ApiCut): (outcome: "goOn" | "break") => void {
     const { count, clock } = this.options;
     count(`API cut: ${cut}`);
@@ -80,7 +80,7 @@ export class ApiPath {
     return (outcome) => {
       this.#cut = null;
       this.#cutUntilMs = clock.monotonicMs();
-      // Open watches continue where only requests are held.
+      // Open watches continue where only requests are delayed.
       if (cut !== "requests") this.lastSilence = { endedMs: this.#cutUntilMs, lastedMs: this.#cutUntilMs - beganMs };
       if (outcome === "break") this.breakConnections();
       else this.#goOn();
@@ -93,9 +93,9 @@ export class ApiPath {
   }
 
   /**
-   * Connects the path to a server whose cache is stale: lists from the cache are old, and watches deliver nothing until
+   * Connects the path to a server with a stale cache: lists from the cache are old, and watches deliver nothing until
    * the returned function lets the server catch up. Reads and lists that require the newest state get it, as the API
-   * promises. With a `share` below 1, a load balancer leads only that share of the new connections there.
+   * guarantees. With a `share` below 1, a load balancer routes only that share of the new connections there.
    */
   leadTo(replica: StaleReplica, share = 1): Stop {
     this.#replica = replica;
@@ -188,7 +188,7 @@ class Connection {
   readonly #closed: () => void;
   readonly #isFresh: boolean;
   readonly #isWatch: boolean;
-  /** What the path holds now, in order. */
+  /** The delayed traffic of the path, in order. */
   readonly #held: (() => void)[] = [];
   #abortInner: () => void = () => {};
   /** Parts of the answer that are under way. */
@@ -234,7 +234,7 @@ class Connection {
   }
 
   leave(): void {
-    // A request that a cut holds was not sent.
+    // A request that a cut delays was not sent.
     this.#isOrphaned = !this.#isWatch && this.#held.length === 0;
     this.#end(() => {});
     if (this.#isWatch) this.#abortInner();
@@ -262,7 +262,7 @@ class Connection {
     this.#abortInner = () => sent.abort();
   }
 
-  /** Takes a part of the answer at the server's end of the path. */
+  /** Accepts a part of the answer at the server's end of the path. */
   #arrive(piece: () => void, part: "data" | "frame" = "frame"): void {
     const { clock } = this.#path.options;
     const nowMs = clock.monotonicMs();
@@ -289,7 +289,7 @@ class Connection {
     if (isCut) options.count(this.#isWatch ? "watch held up by a cut" : "reply held up by a cut");
     const isOld = isStale && !this.#isFresh && this.#isWatch && part === "data";
     if (isOld) options.count("watch of a stale replica");
-    // Parts behind a held part wait for it.
+    // Parts behind a delayed part wait for it.
     if (isCut || isOld || this.#held.length > 0) this.#held.push(() => this.#deliver(piece, part));
     else piece();
   }

@@ -1,8 +1,9 @@
 /**
- * Stamps of taints that another client changed, and that an owner may accept all the same
+ * Stamps of taints that another client changed, and that an owner may still accept
  * (docs/decisions/0006-a-taint-counts-from-its-appearance.md). An owner that has just begun has not observed the
- * taint's appearance, and no annotation records it yet. For an owner whose view had a gap, another stamp after the gap
- * means another taint, which appeared within the gap.
+ * taint's appearance, and no annotation records it yet. If an owner's view had a gap, another stamp after the gap means
+ * another taint, which appeared within the gap. Example: a taint is stamped 12:00:00; the view has a gap from 12:05:00
+ * to 12:06:00; the stamp is 12:05:30 afterwards; an owner may count the taint from 12:05:30.
  */
 import type { Clock } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
@@ -50,7 +51,7 @@ export class BelievedStamps {
     this.#wholeAt = wholeAt;
   }
 
-  /** Takes a change of a node; null when it is deleted. */
+  /** Records a change of a node; null when it is deleted. */
   note(name: string, node: CheckedNode | null): void {
     const nowAt = this.#clock.wallMs();
     const before = this.#stamps.get(name);

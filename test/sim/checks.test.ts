@@ -86,8 +86,9 @@ describe("a verdict", () => {
 describe("a verdict after a halt", () => {
   const timeoutS = pulseTimeoutMs / S;
   /**
-   * Condemns a node a millisecond before a whole grace has passed since a second. Before that p1 hears announcements,
-   * such as "100 p2 halted 7": at which second, of which owner, and when the state began, on a clock of its own.
+   * Finds a node silent a millisecond before a full grace has passed since a second. Before that p1 receives
+   * announcements, such as "100 p2 halted 7": at second 100 the owner p2 announces a halt that began at its own second
+   * 7.
    */
   const verdict = (fromS: number, heard: string) => {
     const stage = new Stage();
@@ -162,7 +163,7 @@ describe("a verdict after its observer was killed", () => {
     readonly faults?: readonly FaultClass[];
   }
 
-  /** Condemns a node that renewed last at 45 s, at 51 s. `dead` was killed at `diedMs`; p2 observed, then `next`. */
+  /** Finds a node silent at 51 s that renewed last at 45 s. `dead` was killed at `diedMs`; p2 observed, then `next`. */
   const verdict = ({ diedMs, dead = "p2", next, faults = [] }: Killed) => {
     const stage = new Stage();
     Object.assign(stage.world.swarm, { faults: new Set(faults) });
@@ -201,7 +202,7 @@ describe("a verdict after its observer was killed", () => {
 });
 
 describe("a verdict in a split", () => {
-  /** Condemns a node at 51 s; its renewal at 41 s was kept from p1, and the pulse at 49 s was not. */
+  /** Finds a node silent at 51 s; p1 did not receive its renewal at 41 s, and received the pulse at 49 s. */
   const verdict = ({ from = "p2", laterMs = 0, act }: { from?: string; laterMs?: number; act?: "hear" }) => {
     const stage = new Stage();
     const { watchViews } = stage.checks;
@@ -240,7 +241,7 @@ describe("a verdict in a split", () => {
 describe("a verdict after the end of a split", () => {
   const { pulsePeriodMs, resyncRetryMs } = STANDARD_PROFILE;
   const knownMs = pulsePeriodMs + resyncRetryMs;
-  /** Condemns a node that renewed last at 60 s, so long after a split that ended at `rejoinedMs`. */
+  /** Finds a node silent that renewed last at 60 s, so long after a split that ended at `rejoinedMs`. */
   const verdict = (rejoinedMs: number, afterMs: number) => {
     const stage = new Stage();
     stage.show("a", "True");

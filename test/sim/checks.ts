@@ -111,7 +111,7 @@ export class Checks {
     this.#contests.restored();
   }
 
-  /** Takes a change of a node. */
+  /** Checks a change of a node. */
   node(before: CheckedNode | null, after: CheckedNode, isGone: boolean): void {
     const { writer, clock } = this.#run.world;
     const wallMs = clock.wallMs();
@@ -126,7 +126,7 @@ export class Checks {
     if (before !== null && !isGone) this.#contests.node(before, after, { writer, wallMs });
   }
 
-  /** Takes a change of a pod. */
+  /** Checks a change of a pod. */
   pod(change: Change): void {
     const { now, before, type } = change;
     this.explanations.pod(change);
@@ -142,7 +142,7 @@ export class Checks {
     this.#contests.pod(was, is, { node, writer, wallMs: clock.wallMs() });
   }
 
-  /** Takes the request for a drain, which in direct mode no taint shows. */
+  /** Records the request for a drain, which in direct mode no taint shows. */
   drain(message: Message<"asked.drain">): void {
     this.grants.drain(message);
     this.#promises?.changed();

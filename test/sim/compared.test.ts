@@ -11,7 +11,10 @@ function nodeWith(ready: string): CheckedNode {
   return { metadata: { name: "n-1", uid: "u" }, status: { conditions: [{ type: "Ready", status: ready }] } };
 }
 
-/** What is found of a comparison of node n-1 whose Ready=Unknown a client wrote, by this name; "" for none of Vigil. */
+/**
+ * What the check finds in a comparison of node n-1 after the client with this name wrote Ready=Unknown; "" for a client
+ * that is not Vigil.
+ */
 function problemOf(writer: string, unknown: Partial<ComparedStep>, isForged = false): string | null {
   const node = { node: "n-1", from: 0, to: null, otherTaints: [], unknown: { ...NONE, ...unknown }, noExecute: NONE };
   const ledger: Pick<LedgerReader, "compare"> = {

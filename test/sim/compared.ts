@@ -1,7 +1,7 @@
 /**
- * What comparisons say about who wrote what, held against the audit of the simulated API: a step that a process calls
- * another client's was some other client's write, and one that it calls Vigil's was Vigil's. It shares no code with the
- * services.
+ * What comparisons report about the author of each step, checked against the audit of the simulated API. If a process
+ * attributes a step to another client, that client wrote it; if it attributes the step to Vigil, Vigil wrote it. This
+ * file shares no code with the services.
  */
 import type { ComparedNode, ComparedStep, LedgerReader } from "../../protocols/ledger-reader.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
@@ -22,13 +22,13 @@ export interface ComparedRun {
     readonly name: string;
     readonly ledger: Pick<LedgerReader, "compare"> | null;
   }[];
-  /** Whether forged messages name an object, so that a ledger may say anything about it. */
+  /** Whether forged messages name an object, so a ledger may report anything about it. */
   readonly isForged: (name: string) => boolean;
   /** Whether the reply to a write of Vigil to an object was lost: its next change counts as Vigil's (decision 16). */
   readonly isReplyLost: (name: string) => boolean;
 }
 
-/** Follows who wrote the steps of failures, and reads comparisons. */
+/** Records the author of each step of a failure, and reads comparisons. */
 export class Compared {
   readonly #run: ComparedRun;
   /** The authors of each step of each node and pod. */
@@ -39,7 +39,7 @@ export class Compared {
     this.#run = run;
   }
 
-  /** Takes a change of a node by a process of Vigil, or by another client with an empty name. */
+  /** Records a change of a node by a process of Vigil, or by another client with an empty name. */
   node(before: CheckedNode | null, after: CheckedNode, writer: string): void {
     for (const step of STEPS) {
       const had = before === null ? [] : shown(before, step);
@@ -48,7 +48,7 @@ export class Compared {
     }
   }
 
-  /** Takes the deletion of a pod, or that it is terminating. */
+  /** Records the deletion of a pod, or that it is terminating. */
   podDeleted(name: string, writer: string): void {
     this.#authorsOf(name, "deleted").add(writer === "" ? "others" : "vigil");
   }
@@ -95,7 +95,7 @@ function problemsWith(name: string, problem: string | null): string[] {
   return problem === null ? [] : [`${name}: ${problem}`];
 }
 
-/** What of a step a node shows. A taint that takes the other one's place is a step too (seed 397808012). */
+/** The part of a step that a node shows. A taint that replaces the other one is a step too (seed 397808012). */
 function shown(node: CheckedNode, step: (typeof STEPS)[number]): string[] {
   if (step === "unknown") return conditionOf(node, "Ready")?.status === "Unknown" ? ["Unknown"] : [];
   const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");

@@ -15,14 +15,14 @@ export class Contests {
   /** The last writer of a field. */
   readonly #writers = new Map<string, string>();
 
-  /** Takes a change of a node's taints. */
+  /** Records a change of a node's taints. */
   node(before: CheckedNode, after: CheckedNode, { writer, wallMs }: { writer: string; wallMs: number }): void {
     const [had, has] = [before, after].map((node) => new Set((node.spec?.taints ?? []).map(taintName)));
     const changed = [...new Set([...(had ?? []), ...(has ?? [])])].filter((name) => had?.has(name) !== has?.has(name));
     for (const name of changed) this.#write(`${after.metadata.uid} ${name} ${episodeOf(after)}`, writer, wallMs);
   }
 
-  /** Takes a change of a pod's Ready condition; `node` is the one that it is bound to. */
+  /** Records a change of a pod's Ready condition; `node` is the one that it is bound to. */
   pod(
     before: CheckedPod,
     after: CheckedPod,

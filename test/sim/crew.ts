@@ -4,7 +4,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { simulate, type Verdict } from "./simulate.ts";
 import { type DrawOptions, drawSwarm, meets, type Situation } from "./swarm.ts";
 
-/** A result without its steps, as workers return it; `ms` is how long it took. */
+/** A result without its steps, as workers return it; `ms` is how long it lasted. */
 export type Short = Omit<Verdict, "steps"> & { readonly ms: number };
 
 /** The result of many runs. */
@@ -33,7 +33,7 @@ export interface Order {
   readonly ahead?: readonly number[];
   /** Whether the result so far is enough. */
   readonly isEnough?: (soFar: Outcome) => boolean;
-  /** How long a seed may take, in milliseconds of this machine. */
+  /** How long a seed may last, in milliseconds of this machine. */
   readonly seedMaxMs?: number;
   /** Called after each seed with the result so far. */
   readonly progress?: (soFar: Outcome) => void;
@@ -41,12 +41,12 @@ export interface Order {
 
 /** Every tenth seed runs twice: its two traces must be the same. */
 const TWICE_EVERY = 10;
-/** Many times what the longest seed takes, on a machine too that has little time for it. */
+/** Many times the duration of the longest seed, even on a busy machine. */
 const SEED_MAX_MS = 900_000;
 /** Most objects of a run are gone by its next virtual second: with this room a twentieth of the time is saved. */
 const YOUNG_GENERATION_MB = 192;
 
-/** The problem of a run in which time stands still: some actor wakes again and again at one instant. */
+/** The problem of a run in which time does not advance: some actor wakes again and again at one instant. */
 export const ENDLESS = "the run does not end";
 
 /** Runs seeds from `from` on until `count` are done or `forMs` have passed. */

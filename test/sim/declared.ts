@@ -1,6 +1,6 @@
 /**
  * When Vigil may declare a node out of service, checked at each write: by a proof that is newer than its silence, of a
- * node that is silent, was admitted for eviction, and whose kubelet has said nothing since the proof.
+ * node that is silent, was admitted for eviction, and has sent nothing since the proof.
  */
 import { PROOF_SEAL_LABEL } from "../../protocols/names.ts";
 import { proofSeal } from "../../services/platform/kube/proof-seal.ts";

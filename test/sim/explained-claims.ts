@@ -39,7 +39,7 @@ export interface Claim extends ExplainedFact {
   readonly policies?: PolicyView;
   /** How long ago the pod of the explanation was due to be deleted, as that says; 0 if it does not. */
   readonly overdueMs: number;
-  /** How long the clock of a process has stood still at most since the node was tainted. */
+  /** How long the clock of a process has been suspended at most since the node was tainted. */
   readonly lostMs: number;
   /** Whether the faults have ended and the cluster has recovered. */
   readonly isCalm: boolean;
@@ -248,7 +248,7 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   podUntoleratedNow: due,
   podTainted: due,
   podDrained: (claim) => claim.isDirect && waits(claim),
-  // A countdown stands still with the clock of a suspended machine (decision 2).
+  // A countdown stops with the clock of a suspended machine (decision 2).
   podUnrequested: ({ isCalm, overdueMs, lostMs }) => !isCalm || overdueMs < REQUESTED_WITHIN_MS + lostMs,
   podMirror: (claim) => due(claim) && somePod(claim, isMirror),
   podRecreated: due,

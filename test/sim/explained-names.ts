@@ -1,4 +1,4 @@
-/** Checks that an explanation marks the names of objects: none of these may stand in it as plain text. */
+/** Checks that an explanation marks the names of objects: none of these may appear in it as plain text. */
 import type { Explanation } from "../../protocols/ledger-reader.ts";
 
 /** What may be a name: the longest run of characters that names are made of. */

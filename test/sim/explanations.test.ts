@@ -34,7 +34,7 @@ function forgedAsk(node: string): AnyMessage {
 }
 
 describe("a process waits for a whole view", () => {
-  /** Whether a process still waits whose ledger says this of the only node. */
+  /** Whether a process still waits after its ledger reports this about the only node. */
   function isWaiting(explained: FactualExplanation | null): boolean {
     const reader: Partial<LedgerReader> = { explainNode: () => explained };
     const world: Partial<World> = { objects: <T>() => [{ metadata: { name: "n", uid: "u" } } as T] };

@@ -1,6 +1,6 @@
 /**
- * Asks processes to explain nodes and pods during a run, and everything in the calm. Each sentence about the present
- * must be true of the cluster.
+ * Requests explanations of nodes and pods from processes during a run, and of everything once the cluster is calm. Each
+ * sentence about the present must be true of the cluster.
  */
 
 import type { ExplainedFact, FactualExplanation, LedgerReader } from "../../protocols/ledger-reader.ts";
@@ -23,7 +23,7 @@ export interface Explaining {
   /** Its ledger; null while the process is dead or runs none. */
   readonly ledger: LedgerReader | null;
   readonly isFree: boolean;
-  /** The time that has passed by its own clock, which may have stood still. */
+  /** The time that has passed by its own clock, which may have been suspended. */
   readonly ownMs: number;
   /** Its last stop; null before. */
   readonly lastPause: Interruption | null;
@@ -38,7 +38,7 @@ export interface ExplanationsRun {
   readonly policies?: PolicyView;
 }
 
-/** The object to explain, and when it was asked for on the world's wall clock. */
+/** The object to explain, and when the explanation was requested on the world's wall clock. */
 interface Asked {
   readonly node: string;
   /** "" for an explanation of the node. */
@@ -51,8 +51,8 @@ const ASKED_MS = 30_000;
 /** How many pods it explains then. */
 const PODS_ASKED = 4;
 /**
- * A pod that takes the name of an earlier one is explained this soon after its creation. For a moment nothing about it
- * has been published, and the record of the earlier pod is still there.
+ * A pod with the name of an earlier one is explained this soon after its creation. For a moment nothing about it has
+ * been published, and the record of the earlier pod is still there.
  */
 const NAMESAKE_ASKED_MS = 1;
 /** A process that is not blind may be this far behind while things fail: a watch may be stale for a minute. */
@@ -76,7 +76,7 @@ const READ_MS = 1_500;
 const HEARTBEAT_SLACK_MS = 75_000;
 /** How long after a heartbeat a process may first receive it: when the API server can be reached again. */
 const HEARTBEAT_UNSEEN_MS = 600_000;
-/** A process that stood still explains again after this. */
+/** A process that was suspended explains again after this. */
 const RECOVERED_MS = 60_000;
 
 /** Checks the explanations of every process. Instants are on the world's wall clock. */
@@ -100,7 +100,7 @@ export class Explanations {
     this.#lost = new LostTime(run);
   }
 
-  /** Takes a change of a node. */
+  /** Records a change of a node. */
   node(node: CheckedNode, isGone: boolean): void {
     const { name } = node.metadata;
     this.#truth.nodes.note(name, this.#nowMs, isGone ? null : node);
@@ -108,7 +108,7 @@ export class Explanations {
     else this.#lost.tainted(name);
   }
 
-  /** Takes a change of a pod. */
+  /** Records a change of a pod. */
   pod({ now, type }: Change): void {
     const pod = JSON.parse(now.json) as ExplainedPod;
     const isGone = type === "DELETED";
@@ -125,7 +125,7 @@ export class Explanations {
     return this.#truth.outcomes.has(`${name} unknown`);
   }
 
-  /** Takes a request or its outcome. */
+  /** Records a request or its outcome. */
   hear(message: AnyMessage): void {
     const { type, body } = message;
     if (type === "done.write") this.#truth.outcomes.add(`${body.name} ${body.outcome}`);
@@ -133,7 +133,7 @@ export class Explanations {
   }
 
   /**
-   * Takes a message from a stolen seed. Ledgers receive it as one of Vigil's, so they may say anything about the
+   * Records a message from a stolen seed. Ledgers receive it as one of Vigil's, so they may report anything about the
    * objects that it names.
    */
   hearForged(message: AnyMessage): void {
@@ -153,7 +153,7 @@ export class Explanations {
     this.#askNext(picked, this.#nodes);
   }
 
-  /** The processes without a whole view: blind to a node, without the state of its zone, or without a judgement. */
+  /** The processes without a complete view: blind to a node, without the state of its zone, or without a judgement. */
   waitingProcesses(): string[] {
     const isWaiting = ({ ledger }: Explaining, node: string): boolean => {
       const explained = ledger?.explainNode(node);
@@ -279,7 +279,7 @@ export class Explanations {
   /** Whether a node gave a heartbeat that a process may have received first at an instant on its clock. */
   #wasAlive(name: string, atMs: number): boolean {
     const { signs } = this.#run.world;
-    // A process that stood still dates what waited unread by when it reads it.
+    // A process that was suspended dates unread messages by when it reads them.
     const stoodMs = Math.max(0, ...this.#run.processes().map(({ lastPause }) => lastPause?.lastedMs ?? 0));
     return signs.lastBy(name, atMs + HEARTBEAT_SLACK_MS) >= atMs - HEARTBEAT_UNSEEN_MS - stoodMs;
   }

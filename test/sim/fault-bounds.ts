@@ -5,9 +5,9 @@
 import { isUnhindered } from "./promptness.ts";
 import type { FaultClass, Swarm } from "./swarm.ts";
 
-/** API stamps are cut to whole seconds, and a stamp that is a second off is accepted. */
+/** API stamps are truncated to whole seconds, and a stamp that is a second off is accepted. */
 const STAMPS_MS = 2_000;
-/** `Date` is cut to whole seconds too. */
+/** `Date` is truncated to whole seconds too. */
 const DATE_MS = 1_000;
 
 /**
@@ -23,8 +23,8 @@ const SILENT_WATCH_MS = 40_000;
 /** How long a watch of nodes or pods may be stale without being detected, because it ends then. */
 const STALE_WATCH_MS = 60_000;
 /**
- * How long a server behind a load balancer stands still. A watch there is verified by a list after three minutes, but a
- * process that starts there begins with a list that is older (docs/architecture.md).
+ * How long the cache of a server behind a load balancer is stopped. A watch there is verified by a list after three
+ * minutes, but a process that starts there begins with a list that is older (docs/architecture.md).
  */
 const STALE_SERVER_MS = 240_000;
 /** After this a watch that is open and silent for good has been opened again, and its objects are listed. */
@@ -58,12 +58,12 @@ export function silentMaxMs({ faults }: Pick<Swarm, "faults">): number {
   return faults.has("staleWatches") ? STALE_WATCH_MS : 0;
 }
 
-/** How old a view may be that is whole and quiet: that of a silent watch, or of a replica behind the others. */
+/** How old a complete and quiet view may be: that of a silent watch, or of a replica behind the others. */
 export function staleMaxMs(swarm: Pick<Swarm, "faults">): number {
   return Math.max(silentMaxMs(swarm), STALE.some((name) => swarm.faults.has(name)) ? STALE_WATCH_MS : 0);
 }
 
-/** How far a process may be behind the API while it considers its view whole. */
+/** How far a process may be behind the API while it considers its view complete. */
 export function viewLagMs(swarm: Swarm): number {
   const { faults, profile, hindrance } = swarm;
   const has = (classes: readonly FaultClass[]): boolean => classes.some((name) => faults.has(name));
@@ -89,8 +89,8 @@ export function judgementLagMs(swarm: Swarm): number {
 
 /**
  * How long before its appearance a taint with a wrong stamp may count: since its owner last knew the node without it,
- * which was at a pulse (docs/decisions/0006-a-taint-counts-from-its-appearance.md). Under wrong clocks the oracle holds
- * every stamp for wrong.
+ * which was at a pulse (docs/decisions/0006-a-taint-counts-from-its-appearance.md). Under wrong clocks the oracle
+ * treats every stamp as wrong.
  */
 export function appearanceLagMs(swarm: Swarm): number {
   const { faults, plot, profile } = swarm;
@@ -127,13 +127,13 @@ export function isOnlyLossy(swarm: Swarm): boolean {
   return isUnhindered({ ...swarm, faults: new Set(others) });
 }
 
-/** How long a calm cluster may take beyond what the rates of its zones require. */
+/** How long a calm cluster may need beyond what the rates of its zones require. */
 const CALM_MS = 420_000;
 
 /** Faults by which a zone may have more nodes than was planned, and so be a large one (seed 950000012). */
 const GROWING: readonly FaultClass[] = ["joiningNodes", "zoneMoves", "hostileNodes"];
 
-/** How long a cluster of this many nodes may take to recover after the faults ended. */
+/** How long a cluster of this many nodes may need to recover after the faults ended. */
 export function calmMaxMs({ profile, zones, faults }: Swarm, nodes: number): number {
   const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond, largeClusterSizeThreshold } = profile;
   const mayGrow = GROWING.some((name) => faults.has(name));

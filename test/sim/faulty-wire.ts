@@ -18,7 +18,7 @@ export interface WireFaults {
 /** A connection without faults. */
 export const CALM_WIRE: WireFaults = { latencyMaxMs: 5, refusal: 0, timeout: 0, lostReply: 0 };
 
-/** Header with the process whose write the server carries out. */
+/** Header with the process that sent the write. */
 export const WRITER_HEADER = "x-simulated-writer";
 
 const REFUSALS: readonly (readonly [code: number, reason: string])[] = [
@@ -39,7 +39,7 @@ export interface FaultyWireOptions {
   readonly count: (situation: string) => void;
 }
 
-/** A wire whose faults can be changed while it is in use. */
+/** A wire with faults that can be changed while it is in use. */
 export class FaultyWire implements Wire {
   readonly #options: FaultyWireOptions;
   faults: WireFaults = CALM_WIRE;

@@ -69,7 +69,7 @@ export class GrantChecks {
     this.#disturbedMs = around.world.clock.wallMs();
   }
 
-  /** A process died, started or stood still. One that resumes when the faults end makes no other process synced. */
+  /** A process ended, started or was suspended. One that resumes when the faults end makes no other process synced. */
   disturbed(): void {
     this.#disturbedMs = Math.max(this.#disturbedMs, this.#context.world.clock.wallMs());
   }
@@ -80,7 +80,7 @@ export class GrantChecks {
     this.#disturbedMs = this.#context.world.clock.wallMs() + CALM_MS;
   }
 
-  /** Takes the request for a taint. */
+  /** Records the request for a taint. */
   ask({ body, source }: Message<"asked.taint">): void {
     const { world, states } = this.#context;
     const { clock, swarm } = world;
@@ -112,7 +112,7 @@ export class GrantChecks {
     if (backlog !== undefined) backlog.granted += 1;
   }
 
-  /** Takes the request for a drain: the grant of direct mode. One without a pod to delete comes to nothing. */
+  /** Records the request for a drain: the grant of direct mode. A drain without a pod to delete has no effect. */
   drain({ body }: Message<"asked.drain">): void {
     const nowMs = this.#context.world.clock.wallMs();
     const backlog = this.#backlogs.get(body.zone);

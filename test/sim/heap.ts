@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { writeHeapSnapshot } from "node:v8";
 
 /**
- * How many references the collections of one name hold together. A name is `Class.field`, by the owner of the
+ * How many references the collections of one name contain together. A name is `Class.field`, by the owner of the
  * collection.
  */
 export type Holdings = ReadonlyMap<string, number>;
@@ -33,7 +33,9 @@ class HeapRoot {
   }
 }
 
-/** Counts what an object holds. A walk does not enter objects of the classes `outside`. It takes a second or two. */
+/**
+ * Counts what an object references. A walk does not enter objects of the classes `outside`. It lasts a second or two.
+ */
 export function holdingsOf(object: object, outside: readonly string[]): Holdings {
   const root = new HeapRoot(object);
   return new Heap(snapshot(), new Set([...CODE, ...outside])).holdings(root.constructor.name);
@@ -81,7 +83,7 @@ class Heap {
     }
   }
 
-  /** What the objects of a class hold. */
+  /** What the objects of a class reference. */
   holdings(className: string): Holdings {
     const names = this.#namesFrom([...this.#firsts.keys()].filter((place) => this.#className(place) === className));
     const held = new Map<string, number>();

@@ -1,7 +1,7 @@
 /**
- * When the halts of zones ended, by what each member has heard of them. A halt goes by the instant at which it began.
- * The next owner of a zone continues that instant, so its claim replaces its predecessor's, and a claim of a halt that
- * has ended begins nothing (decision 11). It judges nothing.
+ * When the halts of zones ended, by what each member has received of them. A halt is identified by the instant at which
+ * it began. The next owner of a zone continues that instant, so its claim replaces its predecessor's, and a claim of a
+ * halt that has ended begins nothing (decision 11). This file judges nothing.
  */
 import type { Message } from "../../protocols/messages.ts";
 import type { WatchViews } from "./watch-views.ts";
@@ -40,7 +40,7 @@ export class HeardHalts {
     this.#watchViews = watchViews;
   }
 
-  /** Takes a zone's announcement that a member receives. */
+  /** Records a zone's announcement that a member receives. */
   onZone({ body, source }: Message<"judged.zone">, member: string): void {
     const heard = this.#of(member, body.zone);
     const nowMs = this.#watchViews.ownMs(member);
@@ -55,8 +55,9 @@ export class HeardHalts {
   }
 
   /**
-   * A halt ends when no process claims it. The claim of a process that has said nothing for the pulse timeout counts no
-   * more, but on that edge nobody can say with which message it ended: such an end is not noted.
+   * A halt ends when no process claims it. The claim of a process that has published nothing for the pulse timeout does
+   * not count any more. Right at that timeout it is not certain with which message the halt ended: such an end is not
+   * noted.
    */
   #deny(heard: Heard, source: string, nowMs: number): void {
     const oldMs = this.#world.swarm.profile.pulseTimeoutMs / FAST;

@@ -1,8 +1,8 @@
 /**
- * Which heartbeats the API server accepted, by its own clock, and the times in which it accepted none: nobody could be
- * heard then. A countdown by a node-health taint stands still in these times, and none ends before its node had a whole
+ * Which heartbeats the API server accepted, by its own clock, and the times in which it accepted none. No node could be
+ * heard then. A countdown by a node-health taint is frozen in these times, and none ends before its node had a full
  * grace after the last of them. Example: a pod tolerates 300 s; no kubelet reaches the API server from second 100 to
- * second 700; the pod may go at 900. It judges nothing.
+ * second 700; the pod may go at 900. This file judges nothing.
  */
 import type { HeartbeatKind } from "./heartbeat-history.ts";
 import type { CountdownEnds } from "./invariants.ts";
@@ -12,7 +12,7 @@ import type { Swarm } from "./swarm.ts";
 /** From when to when, on the wall clock of the API server; infinite while it lasts. */
 export type Span = readonly [fromAt: number, toAt: number];
 
-/** Times in which countdowns stand still: at the least, and at the most. They may overlap. */
+/** Times in which countdowns are frozen: at the least, and at the most. They may overlap. */
 export interface Pauses {
   readonly least: readonly Span[];
   readonly most: readonly Span[];
@@ -83,7 +83,7 @@ export class Heard {
     this.#limitMs = Math.max(TWO_RENEWALS_MS, graceMaxMs(swarm) * PART_OF_GRACE);
   }
 
-  /** Takes a heartbeat of a kubelet that the API server accepted. */
+  /** Records a heartbeat of a kubelet that the API server accepted. */
   accepted(node: string, kind: HeartbeatKind, acceptedAt: number, stampedAt: number): void {
     if (this.#lastAt !== null) this.#gap(node, this.#lastAt, acceptedAt);
     this.#lastAt = acceptedAt;
@@ -115,8 +115,8 @@ export class Heard {
   }
 
   /**
-   * A process begins to listen, and finds this in Vigil's own Lease. It may take over from another one that has ended
-   * without knowing what that one heard, even while a third process runs.
+   * A process begins to listen, and finds this in Vigil's own Lease. It may take over from another one that has ended,
+   * without knowing the heartbeats that the other one received, even while a third process runs.
    */
   listening(recordAt: number, nowAt: number): void {
     this.#deafness = {
@@ -134,7 +134,7 @@ export class Heard {
     return shown !== undefined && shown.acceptedAt > fromAt && Math.abs(shown.stampedAt - shown.acceptedAt) < UNSURE_MS;
   }
 
-  /** The times in which countdowns stand still: those that are outages in any case, and those that may be. */
+  /** The times in which countdowns are frozen: those that are outages in any case, and those that may be. */
   pauses(nowAt: number): Pauses {
     const present = this.#present(nowAt);
     // Vigil looks with each pulse how long nothing was heard.
@@ -146,7 +146,7 @@ export class Heard {
     return { least: present.filter(isSure), most: this.#isRemembered ? possible : possible.map(sinceEver) };
   }
 
-  /** The same ends, but none before the node had its whole grace after the last time that may be an outage. */
+  /** The same ends, but none before the node had its full grace after the last time that may be an outage. */
   withGrace(ends: CountdownEnds, { most }: Pauses, graceMs: number): CountdownEnds {
     const graceEndsAt = Math.max(...most.map(([, toAt]) => toAt + graceMs));
     const mostEndAt: CountdownEnds["most"] = (startAt, ms) => {
@@ -165,7 +165,7 @@ export class Heard {
     return isOpen ? [...this.#gaps, [this.#lastAt ?? nowAt, Number.POSITIVE_INFINITY]] : this.#gaps;
   }
 
-  /** Takes the time between two heartbeats, of which this node sent the second. */
+  /** Records the time between two heartbeats, of which this node sent the second. */
   #gap(node: string, fromAt: number, toAt: number): void {
     const ending = this.#ending;
     if (toAt - fromAt > this.#limitMs - UNSURE_MS) {

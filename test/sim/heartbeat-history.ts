@@ -28,7 +28,10 @@ export class HeartbeatHistory {
     this.#unseenMs = unseenMs;
   }
 
-  /** Takes a heartbeat of a kubelet. A second status within a second of its clock has the same stamp, so it is none. */
+  /**
+   * Records a heartbeat of a kubelet. A second status within a second of its clock has the same stamp, so it is not a
+   * heartbeat.
+   */
   note(node: string, kind: HeartbeatKind, atMs: number, stampedAt = atMs): void {
     const posted = kind === "status" ? this.#of(node).findLast((sign) => sign.kind === "status") : undefined;
     if (posted !== undefined && secondOf(posted.stampedAt) === secondOf(stampedAt)) return;
@@ -36,8 +39,8 @@ export class HeartbeatHistory {
   }
 
   /**
-   * Takes a status post without Ready. It is no heartbeat (R2.36), and it removes the last post's stamp from the API: a
-   * process whose watch of nodes was stale until now can never receive that stamp.
+   * Records a status post without Ready. It is no heartbeat (R2.36), and it removes the last post's stamp from the API.
+   * If the watch of nodes of a process was stale until now, the process can never receive that stamp.
    */
   erase(node: string, atMs: number): void {
     const isShown = (sign: Sign): boolean => sign.kind === "lease" || atMs - sign.atMs > this.#unseenMs;
@@ -55,8 +58,8 @@ export class HeartbeatHistory {
   }
 
   /**
-   * Takes the restore of a backup. It gives deleted nodes back, and their heartbeats with them. Vigil dates those by
-   * when it sees them.
+   * Records the restore of a backup. It restores deleted nodes with their heartbeats. Vigil dates those by when it
+   * observes them.
    */
   restored(backup: HeartbeatBackup): void {
     for (const [node, signs] of backup) if (!this.#signs.has(node)) this.#signs.set(node, signs);

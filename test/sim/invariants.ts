@@ -140,7 +140,7 @@ export interface Standing {
   readonly isComparing?: boolean;
   /** When it replaced the other of our two taints: all that were there one after the other, this one last. */
   readonly lineage?: readonly Segment[];
-  /** When countdowns on this node end, where freezes make them stand still. */
+  /** When countdowns on this node end, where freezes stop them. */
   readonly frozen?: CountdownEnds;
 }
 
@@ -242,7 +242,7 @@ function checkUnknown(before: CheckedNode, after: CheckedNode, around: WriteCont
   const which = readyOf(before) === undefined ? "startupMs" : "monitorMs";
   const graceMs = leastMs(graces(after.metadata.name, wallMs - delayMaxMs), which);
   const silentMs = wallMs - heartbeatAt(after.metadata.name, wallMs - CROSSING_MS - delayMaxMs);
-  // Clocks may run a little fast, and of two posts within a second the API shows one (its times are whole seconds).
+  // Clocks may run a little fast. The API shows one of two posts within a second, because its times are whole seconds.
   if (silentMs >= graceMs * 0.999 - 1000) return;
   throw new BrokenInvariant(
     `${after.metadata.name} was made Unknown after ${silentMs} ms of silence; its grace is ${graceMs} ms (P1)`,

@@ -7,7 +7,7 @@ export interface KeptSeed {
   readonly seed: number;
   readonly draw: DrawOptions;
   readonly story: string;
-  /** Whether a test of its own, which the story names, holds its bug too. */
+  /** Whether another test, which the description names, covers its bug too. */
   readonly hasTest: boolean;
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { LostTime } from "./lost-time.ts";
 
-/** Two processes, of which the clock of one can stand still. */
+/** Two processes; the clock of one can be suspended. */
 class Stage {
   #nowMs = 0;
   #lostMs = 0;

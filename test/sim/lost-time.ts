@@ -1,13 +1,14 @@
 /**
  * How much time the clocks of processes have lost since a node was tainted. The monotonic clock of a suspended machine
- * stands still, and so do its countdowns: it may request the deletion of a pod that much later.
+ * stops, and so do its countdowns: it may request the deletion of a pod that much later. Example: a pod is due 300 s
+ * after its taint; the machine is suspended for 60 s meanwhile; its deletion may be requested after 360 s.
  */
 import type { World } from "./world.ts";
 
 /** A process with its own clock. */
 export interface Timed {
   readonly name: string;
-  /** The time that has passed by its own clock, which may have stood still. */
+  /** The time that has passed by its own clock, which may have been suspended. */
   readonly ownMs: number;
 }
 

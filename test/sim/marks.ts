@@ -70,7 +70,7 @@ export class Marks {
     this.counts[situation] = (this.counts[situation] ?? 0) + 1;
   }
 
-  /** Takes any change of a node or pod and counts a name that another object takes over. */
+  /** Handles any change of a node or pod, and counts a name that another object reuses. */
   see(kind: "node" | "pod", { type, now }: Change): void {
     if (type !== "ADDED") return;
     const name = `${kind} ${now.name}`;
@@ -78,7 +78,7 @@ export class Marks {
     this.#names.add(name);
   }
 
-  /** Takes one of our writes to a node. */
+  /** Handles one of our writes to a node. */
   seeNode(before: CheckedNode, after: CheckedNode): void {
     const [was, is] = [before, after].map((node) => conditionOf(node, "Ready")?.status);
     if (is === "Unknown" && was !== "Unknown") this.count("node made Unknown");
@@ -90,7 +90,7 @@ export class Marks {
     if (key !== undefined && newKey !== undefined && key !== newKey) this.count("NoExecute taint swapped");
   }
 
-  /** Takes the start of a process that was dead, and counts it when pods were waiting for their deadlines then. */
+  /** Handles the start of a process that had ended, and counts it if pods were waiting for their deadlines then. */
   restarted(): void {
     const tainted = this.#world.objects<CheckedNode>("nodes").filter(({ spec }) => spec?.taints?.some(isPaced));
     const nodes = new Set(tainted.map(({ metadata }) => metadata.name));

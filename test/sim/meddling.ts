@@ -33,7 +33,7 @@ import { inWaves } from "./policies/waves.ts";
 import { failAsPreviewed } from "./previews/previewed-failure.ts";
 import type { FaultClass } from "./swarm.ts";
 
-/** The classes that hold from the beginning. */
+/** The classes that apply from the beginning. */
 type LastingClass = "clockDrift" | "smallBounds";
 
 const MEDDLERS: Readonly<Record<Exclude<FaultClass, LastingClass>, Meddler>> = {

@@ -50,7 +50,7 @@ export type MemoryName = keyof typeof MEMORIES;
 
 /** How long processes are dead, in milliseconds. */
 const DEAD_MS = [300, 4_000] as const;
-/** In how many cases a write kills every process, so that the API server alone has the memory. */
+/** The share of writes that kill every process: then only the API server has the memory. */
 const ALL_SHARE = 0.6;
 /** How a request ends at which a process dies, and how long after it: at last when it has acted on the reply. */
 const DEATHS: readonly (readonly [fate: RequestFate, afterMs: number])[] = [

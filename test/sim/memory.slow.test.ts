@@ -1,4 +1,4 @@
-/** A process that keeps deleted objects is found out, in whatever field it holds them. */
+/** A process that keeps deleted objects is found, in whatever field it keeps them. */
 import { describe, expect, it } from "vitest";
 import { holdingsOf } from "./heap.ts";
 import { excess } from "./memory.ts";

@@ -1,5 +1,5 @@
 /**
- * Whether processes forget deleted objects. A process that has run for long must hold no more than one that has just
+ * Whether processes forget deleted objects. A process that has run for long must keep no more than one that has just
  * started beside the same cluster, except one reference in each collection for each existing object.
  */
 import { type Holdings, holdingsOf } from "./heap.ts";
@@ -14,17 +14,17 @@ const LIMITED = ["BoundedMap", "History", "Incidents", "Interner", "RecentLatenc
 const COUNTERS = ["StreamTracker", "ServiceBus"];
 /** Collections with one entry for each shard, which a process fills once another has observed in its place. */
 const BY_SHARD: ReadonlySet<string> = new Set(["Standby.#resyncs"]);
-/** How long a process takes from its start until it knows the whole cluster. */
+/** How long a process needs from its start until it knows the complete cluster. */
 const START_MS = 60_000;
 
-/** A run whose cluster is calm. */
+/** A run with a calm cluster. */
 export interface CalmRun {
   readonly world: World;
   readonly processes: readonly SimulatedProcess[];
   readonly advance: (ms: number) => void;
 }
 
-/** The collections that hold too much, as text; null when none does. It restarts every process. */
+/** The collections that contain too much, as text; null when none does. It restarts every process. */
 export function heldTooLong({ world, processes, advance }: CalmRun): string | null {
   const before = held(processes);
   for (const process of processes) process.kill();

@@ -16,7 +16,7 @@ const MEMBER = "p1";
 const NODE = "a";
 const { pulseTimeoutMs } = STANDARD_PROFILE;
 
-/** A process whose messages are checked. */
+/** A process with messages that are checked. */
 class Stage {
   readonly world: World;
   readonly clock: ProcessClock;

@@ -40,13 +40,13 @@ const OPENED = new Set([
 ]);
 /** This long after the faults ended everything has been published to every process. */
 const PUBLISHED_MS = 40 * SECOND;
-/** Until this long after the faults ended some processes may still be blind; what they held back comes after that. */
+/** Until this long after the faults ended some processes may still be blind; what they delayed comes after that. */
 const BACK_MS = 30 * SECOND;
 /** This long after the last NoExecute taint left a node every process knows it. */
 const KNOWN_MS = 20 * SECOND;
 /** An eviction requested this long after its deadline was forgotten for a while; clocks may be some seconds apart. */
 const LATE_MS = 45 * SECOND;
-/** How long an observer takes to publish what the API shows, where it is not slow. */
+/** How long an observer needs to publish what the API shows, where it is not slow. */
 const PUBLISH_MS = 1_500;
 /** Drift of clocks and the time of a message. */
 const ROUNDING = 1.01;
@@ -110,12 +110,12 @@ export class MessageChecks {
     this.#context.checks.explanations.settled();
   }
 
-  /** The processes whose view is not whole yet. */
+  /** The processes without a complete view. */
   waitingProcesses(): string[] {
     return this.#context.checks.explanations.waitingProcesses();
   }
 
-  /** The zones whose last announcement is wrong, as text. */
+  /** The zones with a wrong last announcement, as text. */
   wrongZones(): string[] {
     const { world } = this.#context;
     const states = rateStatesOf(world.objects<CheckedNode>("nodes"), world.swarm);
@@ -124,7 +124,7 @@ export class MessageChecks {
       .map(([zone, state]) => `zone ${JSON.stringify(zone)} is ${state}, and its owner does not know`);
   }
 
-  /** Takes a version that the API gave to a node. */
+  /** Records a version that the API gave to a node. */
   version(node: string, resourceVersion: string): void {
     this.#versions.add(`${node} ${resourceVersion}`);
   }
@@ -189,7 +189,7 @@ export class MessageChecks {
       if (member !== ATTACKER) tolerationClaims.check(message);
       return;
     }
-    // Requests of a thief need to follow no rule; their outcomes do.
+    // Requests of an attacker need to follow no rule; their outcomes do.
     if (member === ATTACKER) {
       explanations.hearForged(message as AnyMessage);
       return;
@@ -232,7 +232,7 @@ export class MessageChecks {
       return;
     }
     this.#owners.set(shard, { member, atMs, predecessor: { member: before.member, atMs: before.atMs } });
-    // A process that observes again so soon after another took its place has not handed over: both observe.
+    // A process that observes again so soon after another replaced it has not handed over: both observe.
     const { predecessor } = before;
     const isBack = predecessor?.member === member && atMs - predecessor.atMs < world.swarm.profile.pulseTimeoutMs;
     if (this.#isSettled && isBack) {
@@ -242,7 +242,7 @@ export class MessageChecks {
   }
 
   /**
-   * A blind process requests no harm. Only its own time counts: while its clock stands still with its machine, it
+   * A blind process requests no harm. Only its own time counts: while its clock is suspended with its machine, it
    * cannot know that pulses are missing.
    */
   #checkView(what: string, shard: string, member: string): void {
@@ -292,7 +292,7 @@ export class MessageChecks {
     // A process that was cut off may have requested the eviction before, without being received.
     if (!isFirst || swarm.faults.has("partitions") || body.taint === null) return;
     const taintedAt = this.#context.history.taintedAt(body.node, body.taint);
-    // A countdown stands still with the clock of a suspended machine (decision 2).
+    // A countdown stops with the clock of a suspended machine (decision 2).
     const suspendedMs = clock.monotonicMs() - this.#context.checks.watchViews.ownMs(member);
     const dueAt = Math.max(body.deadlineAt + suspendedMs, taintedAt, this.#calm.wallMs + BACK_MS);
     const lateMs = clock.wallMs() - dueAt;

@@ -47,7 +47,7 @@ const POLICY_MEMORY_BUGS: readonly Mutation[] = [
   },
 ];
 
-/** What a process that takes over knows of the one before. */
+/** What a process that takes over knows of its predecessor. */
 const TAKEOVER_BUGS: readonly Mutation[] = [
   {
     name: "memory of limits not read before it is published to the next owner",

@@ -1,7 +1,7 @@
 /**
- * Known bugs of what Vigil says as changes of the source. The simulator must catch those of comparisons and of
- * previews. A unit test or a seed must catch one of each kind of guess: an effect before its receipt, the end of one
- * hold, a last branch, a cut instant or a new date, a permit that counts as used.
+ * Known bugs of explanations, comparisons and previews as changes of the source. The simulator must catch those of
+ * comparisons and of previews. A unit test or a seed must catch one of each kind of guess: an effect before its
+ * receipt, the end of one limit, a last branch, a cut instant or a new date, a permit that counts as used.
  */
 import type { Mutation } from "./mutations.list.ts";
 

@@ -1,6 +1,6 @@
 /**
  * `node test/sim/mutations.ts [name] [--seeds N]`: plants known bugs, one at a time, in a copy of the tree and shows
- * how many seeds it takes to catch each.
+ * how many seeds are needed to catch each.
  */
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";

@@ -9,7 +9,7 @@ import { SubjectTree } from "../../services/structures/subject-tree.ts";
 export interface LinkFaults {
   readonly loss: number;
   readonly doubling: number;
-  /** The chance that a message is late, so that others overtake it. */
+  /** The chance that a message is late and others overtake it. */
   readonly lateness: number;
   readonly latenessMaxMs: number;
   /** Delay of every message. */
@@ -51,7 +51,7 @@ export interface LinkEnd {
   readonly name: string;
   /** Name of the process. */
   readonly member: string;
-  /** Delivers what has arrived to the process; later where the process stands still. */
+  /** Delivers what has arrived to the process; later where the process is suspended. */
   readonly read: (take: () => void) => void;
 }
 
@@ -131,7 +131,7 @@ export class Network {
   readonly #random: Readonly<Record<"loss" | "doubling" | "lateness" | "delay", Random>>;
   readonly #tree = new SubjectTree<Subscriber>();
   faults: LinkFaults = CALM_LINKS;
-  /** Whether a message of one process never reaches another; null while the bus is whole. */
+  /** Whether a message of one process never reaches another; null while the bus is not split. */
   #isApart: ((from: string, to: string) => boolean) | null = null;
   /** Called for every message that a split keeps from a process. */
   withheld: ((subject: string, from: Link, to: Link) => void) | null = null;
@@ -177,7 +177,7 @@ export class Network {
     };
   }
 
-  /** Splits the bus: no message passes between processes that are apart, and each side goes on by itself. */
+  /** Splits the bus: no message passes between processes that are apart, and each side continues by itself. */
   split(isApart: (from: string, to: string) => boolean): void {
     this.#isApart = isApart;
   }

@@ -16,7 +16,7 @@ import { isUnhindered, RECOVERY_MS } from "./promptness.ts";
 import type { Swarm } from "./swarm.ts";
 import type { ViewGap } from "./view-gaps.ts";
 
-/** The annotation with the starts of taints whose stamps do not say them. */
+/** The annotation with the starts of taints that their stamps do not show. */
 const RECORD = "vigil.v1/taints-seen";
 /** A list, or a watch that resumes after a minute, shows no taint that went and came back meanwhile. */
 const UNSEEN_MAX_MS = 60_000;
@@ -66,7 +66,9 @@ export class NodeHistory {
     this.#believed.interrupted(shard, gap);
   }
 
-  /** A process died or started. Who takes over counts what nothing shows or records from when it sees it. */
+  /**
+   * A process ended or started. The process that takes over counts a taint without a record from when it observes it.
+   */
   disturbed(): void {
     this.#disturbedAt = this.#clock.wallMs();
     for (const key of this.#unrecorded) this.#forgottenAt.set(key, this.#disturbedAt);
@@ -77,7 +79,7 @@ export class NodeHistory {
     this.#believed.calm(wholeAt);
   }
 
-  /** Takes a change of a node; `before` is null for a new one, `after` for a deleted one. */
+  /** Records a change of a node; `before` is null for a new one, `after` for a deleted one. */
   note(name: string, before: CheckedNode | null, after: CheckedNode | null): void {
     const wallMs = this.#clock.wallMs();
     this.#believed.note(name, after);

@@ -12,14 +12,14 @@ export interface NodeState {
   readonly isTainted: boolean;
 }
 
-/** No view is older than this, not even that of a process that stood still for ten minutes. */
+/** No view is older than this, not even that of a process that was suspended for ten minutes. */
 const KEPT_MS = 900_000;
 
 /** The states of all nodes; instants are on the world's wall clock. */
 export class NodeStates {
   readonly #states = new Map<string, NodeState[]>();
 
-  /** Takes a node's new state. */
+  /** Records a node's new state. */
   note(node: CheckedNode, isGone: boolean, fromMs: number): void {
     const { name, uid, labels } = node.metadata;
     const known = this.#states.get(name) ?? [];

@@ -1,6 +1,6 @@
 /**
- * No list goes back: what a process has published of an object is never followed by an older state of it, which only a
- * list from a stale server can bring. After a restored backup older states are right, and the check rests.
+ * No list leads back in time: a process never publishes an older state of an object after a newer one. Only a list from
+ * a stale server could cause that. After a restored backup older states are correct, and the check is off.
  */
 import type { AnyMessage, Message } from "../../protocols/messages.ts";
 import { childObject, textOf } from "../../services/sandbox/apiserver/api-objects.ts";
@@ -22,7 +22,7 @@ interface Shown {
   readonly atMs: number;
 }
 
-/** Whether a run may meet an old list, so that its messages are worth decoding. */
+/** Whether a run may meet an old list. Only then are its messages decoded. */
 export function mayGoBack({ swarm }: Pick<World, "swarm">): boolean {
   return OLD.some((name) => swarm.faults.has(name));
 }

@@ -1,7 +1,7 @@
 /**
- * No pod of a living node: before a deletion by a node-health taint its node could have been heard for a whole grace,
- * and no deletion by `unreachable` happens while the API server shows that the node's lease was just renewed. Both by
- * what the API server accepted (heard.ts).
+ * No pod of a live node is deleted. Before a deletion by a node-health taint, the API server accepted heartbeats for a
+ * full grace in which the node sent none. No deletion by `unreachable` happens while the API server shows that the
+ * node's lease was just renewed. Both follow from what the API server accepted (heard.ts).
  */
 import { CLOCK_ERROR_MS } from "./fault-bounds.ts";
 import { APART_SECONDS } from "./faults/apart-servers.ts";
@@ -17,7 +17,7 @@ import {
   type WriteContext,
 } from "./invariants.ts";
 
-/** A creation is stamped in whole seconds. */
+/** The API stamps a creation in whole seconds. */
 const STAMP_MS = 1_000;
 
 /** What a deletion is checked against. */
@@ -34,7 +34,7 @@ export function checkHeard(pod: CheckedPod, node: CheckedNode, heard: Heard, con
 }
 
 /**
- * Whether a taint that says nothing of the node's health may have caused the deletion. A pod whose stamp is ahead
+ * Whether a taint that is not about the node's health may have caused the deletion. A pod with a stamp that is ahead
  * counts from when it was shown (seed 975672370).
  */
 function isDueByOthers(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, skewMs, standing }: WriteContext): boolean {
@@ -57,8 +57,9 @@ function graceSince({ metadata }: CheckedNode, fromMs: number, { graces }: Delet
 }
 
 /**
- * When a node was found silent, or the deletion was decided, whichever was earlier. A verdict that was right stands
- * when its policy gets a longer grace afterwards (seed 950000000).
+ * When a node was found silent, or the deletion was decided, whichever was earlier. A correct verdict remains valid
+ * when its policy gets a longer grace afterwards (seed 950000000). Example: a node with a grace of 40 s is found silent
+ * after 40 s; its policy then says 90 s; the verdict is not withdrawn.
  */
 function foundSilentAt(node: CheckedNode, { wallMs, readAgeMs }: DeletionContext): number {
   const foundAt = Date.parse(conditionOf(node, "Ready")?.lastTransitionTime ?? "");

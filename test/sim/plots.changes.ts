@@ -142,7 +142,7 @@ export const CHANGE_PLOTS = {
     play: (reach, random) => taintForAWhile(reach, random, [2, 40], () => between(random, -STAMP_MAX_MS, STAMP_MAX_MS)),
   },
 
-  /** Pods come to tainted nodes, half of them through an API server whose clock is apart from the others'. */
+  /** Pods come to tainted nodes, half of them through an API server with a clock that differs from the others'. */
   apartServer: {
     latest: "apartServers",
     share: APART_SHARE,
@@ -154,7 +154,7 @@ export const CHANGE_PLOTS = {
     play: (reach, random) => taintForAWhile(reach, random, [2, 20], () => 0),
   },
 
-  /** Nodes change, then every watch expires, and lists from a cache are answered by a server that stands still. */
+  /** Nodes change, then every watch expires, and lists from a cache are answered by a server with a stopped cache. */
   staleLists: {
     latest: "apartServers",
     share: STALE_SHARE,
@@ -189,7 +189,7 @@ export const CHANGE_PLOTS = {
     },
   },
 
-  /** A process dies for good, and nodes fall silent whose owner it was. */
+  /** A process ends for good, and nodes that it owned stop sending heartbeats. */
   deadOwner: {
     latest: "apartServers",
     share: DEAD_SHARE,
@@ -255,7 +255,7 @@ export const CHANGE_PLOTS = {
     },
   },
 
-  /** The only process stands still repeatedly while pulses are on their way to it, and reads them much later. */
+  /** The only process is suspended repeatedly while pulses are on their way to it, and reads them much later. */
   latePulses: {
     latest: "flakyApi",
     stage: (swarm, random) => ({
@@ -294,7 +294,7 @@ export const CHANGE_PLOTS = {
 
   /**
    * Many nodes join, some in a zone of their own, and leave for good, half of them silent by then. Afterwards processes
-   * must hold nothing about them (`memory.ts`).
+   * must keep nothing about them (`memory.ts`).
    */
   turnover: {
     latest: "flakyApi",

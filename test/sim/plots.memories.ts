@@ -7,7 +7,7 @@ import { taint, untaint } from "./plots.changes.ts";
 import { BYSTANDERS, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
 import type { Swarm } from "./swarm.ts";
 
-/** Three quarters of the seeds have another plot, and a memory takes several to be lost. */
+/** Three quarters of the seeds have another plot, and it needs several seeds to lose a memory. */
 const SHARE = 0.3;
 /** How many nodes fall silent before an outage. */
 const SILENT = 3;

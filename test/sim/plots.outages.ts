@@ -9,8 +9,8 @@ const SILENT = 3;
 /** The plots by name. */
 export const OUTAGE_PLOTS = {
   /**
-   * Nodes fall silent, the API server goes away while their pods count down, some nodes recover meanwhile, and after
-   * its return every process of Vigil is killed and started, twice: what was an outage must be remembered.
+   * Nodes stop sending heartbeats, the API server stops while their pods count down, and some nodes recover meanwhile.
+   * After its return every process of Vigil is killed and started, twice: Vigil must remember the outage.
    */
   outageAndRestarts: {
     latest: "staleServers",

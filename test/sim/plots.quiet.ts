@@ -1,4 +1,4 @@
-/** The plots of quiet runs: nodes fail and recover on a plan, one thing goes wrong, and all else is exact. */
+/** The plots of quiet runs: nodes fail and recover on a plan, one fault happens, and all else is exact. */
 import type { Random, Stop } from "../../protocols/ports.ts";
 import { between, oneOf } from "./chance.ts";
 import { SILENT_FOR_GOOD_MS } from "./fault-bounds.ts";
@@ -57,7 +57,7 @@ export function isQuiet({ plot }: Swarm): boolean {
   return plot !== null && Object.hasOwn(QUIET_PLOTS, plot);
 }
 
-/** A small cluster without other faults, whose zones keep their rates. */
+/** A small cluster without other faults. Its zones keep their rates. */
 function quiet(swarm: Swarm, random: Random): Swarm {
   return {
     ...swarm,

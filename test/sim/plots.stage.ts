@@ -11,11 +11,11 @@ import type { FaultClass, Swarm, ZonePlan } from "./swarm.ts";
 
 /** One plot. */
 export interface Plot {
-  /** The last class of fault when the plot was added. A seed that draws up to an earlier one goes without the plot. */
+  /** The last class of fault when the plot was added. A seed that draws up to an earlier one does not draw the plot. */
   readonly latest?: FaultClass;
   /** The share of the seeds that it gets of those that no plot before it has; absent for the usual one. */
   readonly share?: number;
-  /** The drawn swarm, changed so that the plot can happen. */
+  /** The drawn swarm, changed to make the plot possible. */
   readonly stage: (swarm: Swarm, random: Random) => Swarm;
   /** Starts the plot in a calm cluster. The returned function ends it. */
   readonly play: (reach: Reach, random: Random) => Stop;

@@ -14,7 +14,7 @@ import { ZONE_PLOTS } from "./plots.zones.ts";
 import { SIMULATED_SERVICES } from "./simulated-services.ts";
 import type { FaultClass } from "./swarm.ts";
 
-/** The names of the plots. A new one goes last, so the seeds of the others keep theirs. */
+/** The names of the plots. A new one is added at the end, so the seeds of the others keep theirs. */
 export const PLOT_NAMES = [
   "tiedZone",
   "restartsInPace",

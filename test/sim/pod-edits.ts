@@ -19,7 +19,7 @@ export class PodEdits {
     this.#clock = clock;
   }
 
-  /** Takes a change of a pod. */
+  /** Records a change of a pod. */
   note({ now, before }: Change): void {
     if (before === null) return;
     const [was, is]: CheckedPod[] = [before, now].map(({ json }) => JSON.parse(json));

@@ -22,11 +22,11 @@ export class ProcessClock implements Clock {
   readonly #skew: ClockSkew;
   readonly #bornMs: number;
   #wallOffsetMs: number;
-  /** How long it has stood still in the suspensions that are over. */
+  /** How long the suspensions that are over lasted. */
   #suspendedMs = 0;
-  /** Since when it stands still; null while it runs. */
+  /** Since when it is suspended; null while it runs. */
   #suspendedAtMs: number | null = null;
-  /** Timers that came due while it stood still. */
+  /** Timers that became due while it was suspended. */
   readonly #parked: (() => void)[] = [];
   #dead = false;
 
@@ -43,7 +43,7 @@ export class ProcessClock implements Clock {
     return (this.#world.monotonicMs() - this.#bornMs - this.suspendedMs) * this.#skew.rate;
   }
 
-  /** How long its monotonic clock has stood still so far, in the world's milliseconds. */
+  /** How long its monotonic clock has been suspended so far, in the world's milliseconds. */
   get suspendedMs(): number {
     const sinceMs = this.#suspendedAtMs;
     return this.#suspendedMs + (sinceMs === null ? 0 : this.#world.monotonicMs() - sinceMs);

@@ -90,7 +90,7 @@ interface Life {
   readonly errors: readonly string[];
 }
 
-/** How long a process may take to end, in milliseconds, before it is killed. */
+/** How long a process may need to end, in milliseconds, before it is killed. */
 const END_MS = 20_000;
 
 /** A process that can be killed and started again, any number of times. */
@@ -105,7 +105,7 @@ export class SimulatedProcess {
   readonly warnings = new Set<string>();
   #life: Life | null = null;
   #lives = 0;
-  /** How long its clock stood still in the lives before the present one. */
+  /** How long its clock was suspended in its earlier runs. */
   #suspendedBeforeMs = 0;
   #stoppedUntilMs = Number.NEGATIVE_INFINITY;
   /** Its last stop in which its clock continued; null before. */
@@ -158,7 +158,7 @@ export class SimulatedProcess {
   }
 
   /**
-   * The world's monotonic time minus the time in which its own clock stood still, over all its lives: it cannot know
+   * The world's monotonic time minus the time in which its own clock was suspended, over all its runs: it cannot know
    * that any time passed then.
    */
   get ownMs(): number {
@@ -191,7 +191,7 @@ export class SimulatedProcess {
     const standstill = new Standstill(clock);
     const link = network.link({ name: life, member: this.name, read: (take) => standstill.read(take) });
     const random = chance(`wire/${life}`);
-    // The network continues while the process stands still.
+    // The network continues while the process is suspended.
     const networkClock = new ProcessClock(this.#world.clock, this.#skew);
     const { count } = this.#world;
     const wire = new FaultyWire({ wire: api.wire, clock: networkClock, random, writer: this.name, count });
@@ -284,8 +284,8 @@ export class SimulatedProcess {
   }
 
   /**
-   * Ends it as SIGTERM does: it leaves the fleet, finishes its writes and releases its Leases. One that takes too long
-   * is killed. Calls `ended` when it is dead.
+   * Ends it as SIGTERM does: it leaves the fleet, finishes its writes and releases its Leases. One that needs too long
+   * is killed. Calls `ended` when it has ended.
    */
   end(ended: Stop): void {
     const life = this.#life;

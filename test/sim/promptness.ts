@@ -1,6 +1,6 @@
 /**
- * Whether pods go when they are due. A countdown that starts again after a restart evicts no pod wrongly, only late.
- * The check runs only where nothing slows down a message, a request or a clock.
+ * Whether pods are evicted when they are due. A countdown that starts again after a restart evicts no pod too early,
+ * only too late. The check runs only where nothing slows down a message, a request or a clock.
  */
 import {
   BrokenInvariant,

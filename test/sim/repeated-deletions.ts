@@ -1,6 +1,6 @@
 /**
  * Whether one thing is deleted over and over: a pod that is recreated on its node at once cannot be evicted, and
- * deleting it again each second helps nobody.
+ * deleting it again each second has no use.
  */
 import { BrokenInvariant, type CheckedPod } from "./invariants.ts";
 
@@ -15,7 +15,7 @@ const WINDOW_MS = 60_000;
 export class RepeatedDeletions {
   readonly #deletedAt = new Map<string, readonly number[]>();
 
-  /** Takes a deletion of Vigil. */
+  /** Records a deletion by Vigil. */
   deleted({ metadata, spec }: CheckedPod, wallMs: number): void {
     const key = `${spec.nodeName} ${metadata.namespace}/${metadata.name}`;
     const recent = [...(this.#deletedAt.get(key) ?? []), wallMs].filter((at) => at > wallMs - WINDOW_MS);

@@ -26,7 +26,7 @@ export class Reports {
     this.#lost.add(uid);
   }
 
-  /** Takes one of Vigil's Events. Throws when it reports a deletion that never happened. */
+  /** Checks one of Vigil's Events. Throws when it reports a deletion that never happened. */
   event({ message, involvedObject: { kind, name, uid } }: CheckedEvent): void {
     if (kind !== "Pod" || !message.includes(MARKING) || this.#evicted.has(uid) || this.#lost.has(uid)) return;
     throw new BrokenInvariant(`an Event says "${message}" of ${name}, whose deletion was never accepted`);

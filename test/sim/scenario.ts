@@ -8,7 +8,7 @@ import { simulate, type Verdict } from "./simulate.ts";
 import { SIMULATED_SERVICES } from "./simulated-services.ts";
 
 const SECOND = 1000;
-/** How long the reads of node and pod, the status patch and the deletion take. */
+/** How long the reads of node and pod, the status patch and the deletion last. */
 const REQUESTS_OF_A_DELETION = 4;
 
 /** An outage. */

@@ -52,7 +52,7 @@ const DATED = new Proxy(Date, {
   },
   construct: (real, parts: unknown[]) => {
     if (parts.length > 0) return Reflect.construct(real, parts);
-    // Croner reads the time even where it is asked about a given instant, and then uses the given one only.
+    // Croner reads the time even for a query about a given instant, and then uses only the given one.
     if (new Error("who").stack?.includes("/node_modules/croner/") === true) return Reflect.construct(real, [0]);
     throw touched("new Date()");
   },

@@ -71,7 +71,7 @@ export class SilentNodes {
     }
   }
 
-  /** Whether all zones are down. When a halt ends, every node has its whole grace again (R6.11). */
+  /** Whether all zones are down. When a halt ends, every node has its full grace again (R6.11). */
   #isHalted(): boolean {
     return ratesOf(countsOf(this.#states.present()), this.#world.swarm) === null;
   }

@@ -45,7 +45,7 @@ const DANGEROUS = [
   ...FAULT_CLASSES.flatMap((name) => MARKS_OF_CLASS[name] ?? []),
 ];
 
-/** The bugs of the others are held by tests of their own; `npm run sim -- --kept` runs all. */
+/** Separate tests cover the bugs of the others; `npm run sim -- --kept` runs all. */
 const failedOnce = keptSeeds().filter(({ hasTest }) => !hasTest);
 
 it.each(failedOnce)("recovers with seed $seed: $story", ({ seed, draw }) => {

@@ -75,7 +75,7 @@ interface RunOptions {
   readonly crossed?: (crossing: Crossing) => void;
   /** A script instead of the swarm's faults. The returned function ends it. */
   readonly meddling?: (reach: Reach) => Stop;
-  /** How long the reads before a deletion and the deletion may take together, in milliseconds. */
+  /** How long the reads before a deletion and the deletion may last together, in milliseconds. */
   readonly roundTripMs?: number;
   /** Creates the registry of each process that starts; without it nothing is counted. */
   readonly createMetrics?: () => ReadableMetrics;
@@ -321,7 +321,7 @@ class Run {
     this.#guard(() => this.#checks.reports.event(JSON.parse(now.json)));
   }
 
-  /** Keeps an exception of a check for later: Vigil would take it for a failing server or bus. */
+  /** Keeps an exception of a check for later: Vigil would mistake it for a failing server or bus. */
   #guard(check: () => void): void {
     try {
       check();
@@ -409,7 +409,7 @@ class Run {
     };
   }
 
-  /** When countdowns by a taint end that stand still in freezes and outages; null where nothing stops them. */
+  /** When countdowns by a taint end that are frozen in freezes and outages; null where nothing freezes them. */
   #ends(node: string, taint: Pick<CheckedTaint, "key" | "effect">): CountdownEnds | null {
     const { heard, clock } = this.#world;
     const pauses = isPaced(taint) ? heard.pauses(clock.wallMs()) : NO_PAUSES;

@@ -6,8 +6,9 @@ const SUSPENSION = { clockStops: true, fallsBehind: true, peersWaitMs: Number.PO
 const WAKES_SECONDS = 80;
 
 /**
- * A machine sleeps while nodes fall silent and are tainted. When it wakes, its clock is behind until the API server has
- * answered. Both processes die soon afterwards, so nobody is left who saw the taints come.
+ * A machine is suspended while nodes stop sending heartbeats and are tainted. When it resumes, its clock is behind
+ * until the API server has answered. Both processes end soon afterwards, so no process is left that observed the taints
+ * appear.
  */
 function sleepThenDie(stage: Stage, awakeSeconds: number): undefined {
   const [other, asleep] = stage.reach.processes;

@@ -10,8 +10,8 @@ import { withPolicies } from "./policies/stage.ts";
 import { SIMULATED_SERVICES } from "./simulated-services.ts";
 
 /**
- * The classes of fault. Half of the first ones are off in any run, and two thirds of those from `apiCuts` on. A new one
- * goes last: a kept seed names the last class of its time.
+ * The classes of fault. Half of the first ones are off in any run, and two thirds of those from `apiCuts` on. A new
+ * class is added at the end: a kept seed names the last class of its time.
  */
 export const FAULT_CLASSES = [
   "loss",
@@ -75,7 +75,7 @@ export const FAULT_CLASSES = [
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
 
-/** What a seed may draw: a class of fault or a plot, or node policies where they are asked for, with a preview. */
+/** What a seed may draw: a class of fault or a plot, or node policies where they are requested, with a preview. */
 export type Situation = FaultClass | PlotName | "policies" | "previewedPolicies";
 
 /** The last class that is on in every second run. */
@@ -83,7 +83,7 @@ const LAST_COMMON_CLASS: FaultClass = "cordons";
 /** The last class that is on in every third run; later ones are on in every eighth. */
 const LAST_RARE_CLASS: FaultClass = "smallBounds";
 
-/** The classes with outages, each of which takes minutes. */
+/** The classes with outages, each of which lasts minutes. */
 const LASTING_CLASSES: readonly FaultClass[] = ["longOutages", "powerCuts", "restores"];
 
 /** How a zone's nodes are labelled: with stable labels, beta labels, or none. */
@@ -152,7 +152,7 @@ const ONE_REQUEST_SHARE = 0.8;
 
 /** The classes that a seed draws from, where they are not the usual ones. */
 export interface DrawOptions {
-  /** The last class that is drawn: a seed that was found before later classes existed goes without them. */
+  /** The last class that is drawn: a seed that was found before later classes existed does not draw them. */
   readonly upTo?: FaultClass;
   /** Classes that are always on. */
   readonly with?: readonly FaultClass[];

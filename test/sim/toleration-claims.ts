@@ -9,7 +9,7 @@ export class TolerationClaims {
   /** All tolerations that each pod has had, by its uid. */
   readonly #tolerations = new Map<string, CheckedToleration[]>();
 
-  /** Takes the state of a pod. */
+  /** Records the state of a pod. */
   pod({ uid, json }: Pick<Stored, "uid" | "json">): void {
     const { tolerations = [] } = (JSON.parse(json) as CheckedPod).spec;
     const known = this.#tolerations.get(uid) ?? [];
@@ -17,7 +17,7 @@ export class TolerationClaims {
     this.#tolerations.set(uid, [...known, ...added]);
   }
 
-  /** Takes a judgement that its owner sends. */
+  /** Records a judgement that its owner sends. */
   check({ body, source }: Message<"judged.pod">): void {
     const { taint, toleratedTaint, tolerationSeconds: seconds }: BodyOf<"judged.pod"> = body;
     const tolerated = toleratedTaint ?? taint;

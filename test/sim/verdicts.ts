@@ -1,6 +1,6 @@
 /**
- * What must hold when a process finds a node silent, whatever the writer does with it. The node gave no heartbeat for
- * its whole grace that could have been observed and published, and the process has observed for as long.
+ * What must hold when a process finds a node silent, whatever the writer does with it. For its full grace the node sent
+ * no heartbeat that could have been observed and published, and the process has observed for as long.
  */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { CLOCK_ERROR_MS, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
@@ -37,12 +37,12 @@ export class Verdicts {
     this.#halts = new HeardHalts(around.world, around.watchViews);
   }
 
-  /** Takes a zone's announcement that a member receives. */
+  /** Records a zone's announcement that a member receives. */
   hear(message: Message<"judged.zone">, member: string): void {
     this.#halts.onZone(message, member);
   }
 
-  /** Takes a verdict of a member on a node of a shard; a request without conditions withdraws an earlier one. */
+  /** Checks a verdict of a member on a node of a shard; a request without conditions withdraws an earlier one. */
   check({ body }: Message<"asked.condition">, member: string, shard: string): void {
     const { world, states, watchViews, graces } = this.#context;
     const state = states.now(body.node);
@@ -51,9 +51,9 @@ export class Verdicts {
     const graceMs = leastMs(graces(body.node), sawReady ? "monitorMs" : "startupMs");
     const shortestMs = world.swarm.faults.has("clockDrift") ? graceMs / FAST : graceMs;
     const nowMs = world.clock.wallMs();
-    // An observer that is killed takes unpublished heartbeats with it. A view is whole until a pulse is missing
-    // (decision 1), so a verdict may come before the next observer has published. The same goes for what a split of the
-    // bus kept from the member.
+    // Unpublished heartbeats of an observer are lost when it is killed. A view is complete until a pulse is missing
+    // (decision 1), so a verdict may come before the next observer has published. The same applies to messages that a
+    // split of the bus kept from the member.
     const keptMs = Math.max(watchViews.withheldMs(member, shard), watchViews.strandedMs());
     const unseenMs = heartbeatLagMs(world.swarm) + Math.max(watchViews.unobservedMs(shard), keptMs);
     const silentMs = nowMs - this.#heardAt(body.node, shard, nowMs - unseenMs);
@@ -78,9 +78,10 @@ export class Verdicts {
   }
 
   /**
-   * After a halt every node has its whole grace again (R6.11), unless the member has died since and knows of no halt. A
-   * verdict that its member reached before it can know of the end stands, and may be asked for again, when a write
-   * has failed.
+   * After a halt every node has its full grace again (R6.11), unless the member has restarted since and knows of no
+   * halt. Example: the halt ends at second 600 and the grace is 40 s; no node is found silent before 640. If a member
+   * reached a verdict before it could know of the end, the verdict remains valid, and may be requested again after a
+   * write has failed.
    */
   #checkHalt(body: BodyOf<"asked.condition">, member: string, graceMs: number): void {
     const { world } = this.#context;

@@ -1,6 +1,7 @@
 /**
  * When a process could not trust its view of a shard, from the pulses that reached it. A process with a gap in its view
- * cannot tell a taint that was stamped again from one that was removed and added. It shares no code with the services.
+ * cannot distinguish a taint that was stamped again from one that was removed and added. This file shares no code with
+ * the services.
  */
 import type { Clock } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";

@@ -16,7 +16,7 @@ export interface Absence {
 /** The parts of a process that its view depends on. */
 export interface ViewingProcess {
   readonly name: string;
-  /** The time that has passed by its own clock, which may have stood still. */
+  /** The time that has passed by its own clock, which may have been suspended. */
   readonly ownMs: number;
   /** Its last stop in which its clock continued. */
   readonly lastStop: Interruption | null;
@@ -51,7 +51,7 @@ interface Observing {
   readonly pulsedMs: number;
 }
 
-/** The view that a member received after it had stood still. */
+/** The view that a member received after it was suspended. */
 interface ReceivedView {
   /** The end of that standstill. */
   readonly stoppedMs: number;
@@ -72,7 +72,7 @@ export class WatchViews {
   readonly #sent = new WeakMap<Uint8Array, SentPulse>();
   /** The views that stopped members have received from another observer since, by member and shard. */
   readonly #received = new Map<string, ReceivedView>();
-  /** Whose pulse last reached a member, and when, by member and shard. */
+  /** The sender of the last pulse that reached a member, and when, by member and shard. */
   readonly #followed = new Map<string, SentPulse>();
   /** Since when a split has kept heartbeats from a member that no later ones have reached, by member and shard. */
   readonly #withheldMs = new Map<string, number>();
@@ -89,9 +89,9 @@ export class WatchViews {
 
   /**
    * How old what a fleet knows may be where a running member is at most `lagMs` behind, in milliseconds. A member that
-   * has just continued publishes what it knew before, which the others take until the next pulse, and then what it
-   * reads of the time between. A member that takes over from a killed process begins with that process's last messages.
-   * While nobody judges, the last judgements stand.
+   * has just continued publishes what it knew before, which the others use until the next pulse, and then what it reads
+   * of the time between. A member that takes over from a killed process begins with that process's last messages. While
+   * no process judges, the last judgements remain valid.
    */
   viewAgeMs(lagMs: number): number {
     const nowMs = this.#world.clock.monotonicMs();
@@ -128,8 +128,8 @@ export class WatchViews {
   }
 
   /**
-   * For how long nobody has observed a shard: since its observer was killed, until the first pulse after that. A new
-   * observer publishes the whole shard before it pulses.
+   * For how long no process has observed a shard: since its observer was killed, until the first pulse after that. A
+   * new observer publishes the whole shard before it pulses.
    */
   unobservedMs(shard: string): number {
     const observer = this.#observers.get(shard);
@@ -164,7 +164,7 @@ export class WatchViews {
 
   /**
    * For how long a member may have missed heartbeats and not know: no pulse shows them, only the next heartbeats do
-   * (decision 1). A view without a pulse for the timeout is not whole.
+   * (decision 1). A view without a pulse for the timeout is not complete.
    */
   withheldMs(member: string, shard: string): number {
     const key = `${member} ${shard}`;
@@ -181,8 +181,8 @@ export class WatchViews {
 
   /**
    * For how long members may have missed the last messages of the other side: since a split ended, until the next pulse
-   * of the observer that was there. The sender of a message cannot know whom it reached, and a reader that lacks one
-   * learns of it by the pulse, and then asks for it (decision 1).
+   * of the observer that was there. The sender of a message cannot know which readers it reached. A reader that lacks a
+   * message notices that at the next pulse, and then requests it (decision 1).
    */
   strandedMs(): number {
     const { pulsePeriodMs, resyncRetryMs } = this.#world.swarm.profile;
@@ -215,10 +215,10 @@ export class WatchViews {
   }
 
   /**
-   * The instant before which missing messages about a shard cannot count as a node's silence. Either the member stood
-   * still itself while it owned the shard, or the only observer that it received for `spanMs` saw nothing. When a
-   * member gained the shard later, or another observer sent it a pulse later, it received what that one saw meanwhile
-   * (seed 471582917).
+   * The instant before which missing messages about a shard cannot count as a node's silence. Either the member itself
+   * was suspended while it owned the shard, or the only observer that it received for `spanMs` observed nothing. If the
+   * member gained the shard later, or another observer sent it a pulse later, it received what that observer had
+   * observed meanwhile (seed 471582917).
    */
   viewSinceMs(member: string, shard: string, spanMs: number): number {
     const { pulseTimeoutMs } = this.#world.swarm.profile;

@@ -38,7 +38,7 @@ const NODES = storedAs("nodes");
 const PODS = storedAs("pods");
 const LEASES = storedAs("leases");
 const NAMESPACE = "default";
-/** The versions between a backup and its return: far more than the objects of a simulated cluster take in a run. */
+/** The versions between a backup and its return: far more than the objects of a simulated cluster use in a run. */
 const FOREIGN_WRITES = 100_000;
 const AT_ONCE: DeleteOptions = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 
@@ -118,7 +118,7 @@ export class World {
   readonly signs: HeartbeatHistory;
   /** The heartbeats that the API server accepted. */
   readonly heard: Heard;
-  /** The API server whose clock is apart from the others'. */
+  /** The API server with a clock that differs from the others'. */
   readonly apart: ApartServer;
   readonly access = new KubeletAccess();
   readonly recreatedPods: RecreatedPods;
@@ -132,7 +132,7 @@ export class World {
   failedRequest: FailedRequest | null = null;
   /** The fault that stays in the calm of a quiet run; null before, and in any other run. */
   lastingFault: LastingFault | null = null;
-  /** The process whose request the API carries out now; "" for the world's own. */
+  /** The process with the request that the API carries out now; "" for the world's own. */
   writer = "";
   #pods = 0;
   /** When a backup was restored last, on the wall clock. */
@@ -286,7 +286,7 @@ export class World {
     this.asWorld(() => this.api.registry.delete({ resource, namespace, name }, AT_ONCE));
   }
 
-  /** Takes the API server off the network, for kubelets and Vigil alike. The returned function brings it back. */
+  /** Disconnects the API server from the network, for kubelets and Vigil alike. The returned function reconnects it. */
   apiAway(): Stop {
     const [admit, serve] = [this.access.cut(), this.api.faults.refuse()];
     return () => {
@@ -318,7 +318,7 @@ export class World {
     return Number.isFinite(this.#restoredMs);
   }
 
-  /** Takes the API's store back to a backup, unless that is of a time that another restore has undone. */
+  /** Restores the API's store from a backup, unless that is of a time that another restore has undone. */
   restore({ atMs, objects, signs }: Backup, watches: "cut" | "silent"): void {
     if (atMs < this.#restoredMs) return;
     this.#restoredMs = this.clock.wallMs();

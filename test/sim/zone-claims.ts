@@ -27,7 +27,7 @@ export class ZoneClaims {
     this.#watchViews = watchViews;
   }
 
-  /** Takes an announcement that its owner sends. */
+  /** Records an announcement that its owner sends. */
   check({ body, source }: Message<"judged.zone">): void {
     const { clock, swarm } = this.#world;
     const fromMs = clock.wallMs() - this.#watchViews.viewAgeMs(judgementLagMs(swarm));

@@ -59,7 +59,9 @@ export function rateStatesOf(nodes: Iterable<CheckedNode>, swarm: Swarm): Map<st
   return new Map([...rates].map(([zone, perSecond]) => [zone, perSecond > 0 ? "running" : "stopped"]));
 }
 
-/** The grants per second of each zone, by zone key; null when every zone is down, so that there are none (R6.10). */
+/**
+ * The grants per second of each zone, by zone key; null when every zone is down, because then there are none (R6.10).
+ */
 export function ratesOf(counts: ReadonlyMap<string, ZoneCount>, { profile }: Swarm): Map<string, number> | null {
   if ([...counts.values()].every(({ size, notReady }) => size === notReady)) return null;
   return new Map([...counts].map(([zone, count]) => [zone, rateOf(count, profile)]));
@@ -127,7 +129,7 @@ export class ZoneRates {
     return this.#nodes.size > 0 && [...this.#states.values()].every(({ state }) => state === "halted");
   }
 
-  /** Takes a node's new state. */
+  /** Records a node's new state. */
   note(node: CheckedNode, isGone: boolean, wallMs: number): void {
     const { name } = node.metadata;
     const before = this.#nodes.get(name);
@@ -181,7 +183,7 @@ export class ZoneRates {
   /**
    * The rate state of a zone if nodes that have been silent for their grace count as not ready, although no write has
    * shown it yet: upstream too leaves out a node whose update fails (seed 302954637). A process that has just started
-   * knows of some silent nodes and of others not yet, so it may be that of the nodes of the zone alone.
+   * knows some silent nodes and not others, so its state may be that of the nodes of the zone alone.
    */
   #stateBySilence(
     zone: string,

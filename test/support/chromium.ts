@@ -34,7 +34,7 @@ export interface Page {
   evaluate<T>(expression: string): Promise<T>;
   /** Shows the page as a screen of this width, in pixels, and this colour scheme does. */
   show(width: number, scheme: "light" | "dark"): Promise<void>;
-  /** Loads the page again as for somebody in this time zone. */
+  /** Loads the page again as for a user in this time zone. */
   moveTo(timeZone: string): Promise<void>;
   /** Presses Tab, Enter or a digit. */
   press(key: keyof typeof KEYS): Promise<void>;

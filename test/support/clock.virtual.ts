@@ -3,7 +3,7 @@ import { VirtualClock as SandboxClock } from "../../services/sandbox/virtual/vir
 
 const WALL_START_MS = Date.UTC(2026, 0, 1);
 
-/** Time that stands still until a test advances it. */
+/** Time that passes only when a test advances it. */
 export class VirtualClock extends SandboxClock {
   constructor({ wallMs = WALL_START_MS }: { wallMs?: number } = {}) {
     super({ wallMs });

@@ -7,7 +7,7 @@ export interface CuttableTransport extends Transport {
   sends: boolean;
   /** Whether messages of others arrive. */
   receives: boolean;
-  /** Breaks the connection so that the transport knows it, or restores it. */
+  /** Breaks the connection and reports that to the transport, or restores it. */
   setConnected(connected: boolean): void;
 }
 

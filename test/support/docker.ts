@@ -22,7 +22,7 @@ process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
 /** The images; VIGIL_IMAGE is built from the Dockerfile unless the environment names one. */
 export const IMAGES = { nats: NATS_IMAGE, prometheus: PROMETHEUS_IMAGE, vigil: VIGIL_IMAGE ?? "vigil:test" };
 
-/** The image that compose.yaml takes where the environment does not set this variable. */
+/** The image that compose.yaml uses where the environment does not set this variable. */
 function defaultOf(variable: string): string {
   const compose = readFileSync(join(ROOT, "compose.yaml"), "utf8");
   const [, image] = new RegExp(`\\$\\{${variable}:-(.+)\\}`).exec(compose) ?? [];

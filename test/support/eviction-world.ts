@@ -21,7 +21,7 @@ import { zoneService } from "../../services/zone/zone.service.ts";
 import type { KubeletOptions, TestKubelet } from "./test-kubelet.ts";
 import { type Services, type StartOptions, VirtualCluster, type VirtualProcess } from "./virtual-cluster.ts";
 
-/** Every service that takes part in evictions. */
+/** Every service that evictions need. */
 export const EVICTING: Services = {
   observer: observerService,
   node: nodeService,
@@ -53,7 +53,7 @@ const DEFAULT_TOLERATIONS: readonly Toleration[] = [NOT_READY, UNREACHABLE].map(
 /** Fewer pulses than by default: nothing here depends on them, and an hour of virtual time should pass quickly. */
 const QUIET_PULSES: Partial<Profile> = { pulsePeriodMs: 5000, pulseTimeoutMs: 16_000 };
 
-/** How long a process takes to know its policies. */
+/** How long a process needs to know its policies. */
 const POLICIES_KNOWN_MS = 200;
 
 /** A cluster under one process of Vigil. */
@@ -157,7 +157,7 @@ export class EvictionWorld extends VirtualCluster {
     this.write({ verb: "delete", ref, urgency: Urgency.healing, gracePeriodSeconds: 0 });
   }
 
-  /** Sets the whole list of a node's taints, as `kubectl taint` does. */
+  /** Sets all taints of a node, as `kubectl taint` does. */
   taint(node: string, taints: readonly Readonly<Record<string, string>>[]): void {
     this.patch({ kind: "Node", namespace: "", name: node }, { spec: { taints: taints.length === 0 ? null : taints } });
   }
@@ -211,7 +211,7 @@ export class EvictionWorld extends VirtualCluster {
   }
 }
 
-/** Received policies that count as none until they have arrived, so that nothing waits for them. */
+/** Received policies that count as none until they have arrived. Nothing waits for them. */
 function knownFromStart(received: Policies): Policies {
   return { current: () => received.current() ?? NO_POLICIES, follow: (changed) => received.follow(changed) };
 }

@@ -11,7 +11,7 @@ import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { EvictionWorld } from "./eviction-world.ts";
 import type { VirtualProcess } from "./virtual-cluster.ts";
 
-/** A cluster whose ledger may be asked. */
+/** A cluster with a ledger that explains. */
 export class ExplainedWorld extends EvictionWorld {
   #reader: LedgerReader | null = null;
   #process: VirtualProcess;
@@ -34,7 +34,7 @@ export class ExplainedWorld extends EvictionWorld {
     const io = { clock: this.clock, log: silentLog, metrics: createMetrics() };
     const received = new PolicyReceiver({ bus: this.busOf("policies", "explaining"), ...io });
     const ledger = (ledgerIo: Parameters<typeof startLedger>[0]) => {
-      // As in production, it reads what exists: shadow mode shows pods as terminating that nobody deletes.
+      // As in production, it reads what exists: shadow mode shows pods as terminating that no client deletes.
       const started = startLedger({ ...ledgerIo, kube: this.kube });
       this.#reader = started.reader;
       return started.stop;

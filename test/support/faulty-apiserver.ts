@@ -80,7 +80,10 @@ class Faults {
     return () => this.#plans.delete(running);
   }
 
-  /** Takes the server off the network until the result is called: open watches break, new connections are refused. */
+  /**
+   * Disconnects the server from the network until the result is called: open watches break, new connections are
+   * refused.
+   */
   refuse(): Stop {
     this.#refusing = true;
     this.cutWatches({ how: "break" });
@@ -119,9 +122,9 @@ class Faults {
   }
 
   /**
-   * Puts a second API server behind the same address, whose watch cache stands still from now on until the result is
-   * called. Of the requests that meet it, by default all, it answers those that its cache serves: lists with
-   * resourceVersion=0, and watches. Reads of the newest state and writes go to the store, and work.
+   * Adds a second API server behind the same address. Its watch cache stops from now on until the result is called.
+   * Requests that reach it, by default all, are answered from that cache if a cache serves them: lists with
+   * resourceVersion=0, and watches. Reads of the newest state and writes reach the store, and work.
    */
   staleServer(meets: (call: Call) => boolean = () => true): Stop {
     const stale = { server: this.#reach.standingStill(), meets };
@@ -188,8 +191,9 @@ class RestorableApiServer extends ApiServer {
   }
 
   /**
-   * Takes the store back to a snapshot: objects, resourceVersions, and no history from before. Open watches break, or
-   * stay open and send nothing more. A watch resumed at a version of the future is accepted and is silent until then.
+   * Restores the store from a snapshot: objects, resourceVersions, and no history from before. Open watches break, or
+   * stay open and send nothing more. A watch resumed at a future version is accepted and sends nothing until then.
+   * Example: the snapshot is at version 100 and a watch resumes at 140; its first event is that of version 141.
    */
   restore(snapshot: StoreSnapshot, { watches }: { readonly watches: "cut" | "silent" }): void {
     const definitions = () => this.store.collection("customresourcedefinitions").sorted("");

@@ -1,7 +1,7 @@
 /** A fleet for tests. It finds no members and decides nothing by itself. */
 import type { Fleet, ServiceName, ShardFollower, Stop } from "../../protocols/ports.ts";
 
-/** A fleet whose ownership a test decides by hand. */
+/** A fleet with ownership that a test sets by hand. */
 export class HandFleet implements Fleet {
   readonly member: string;
   readonly #owned = new Set<string>();

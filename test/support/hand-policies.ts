@@ -40,7 +40,7 @@ export class HandPolicies implements Policies {
     this.#change(isNone ? NO_POLICIES : policySet(policies, undefined, outages));
   }
 
-  /** Puts a second policy beside the first that selects the same nodes, so that neither applies. */
+  /** Adds a second policy that selects the same nodes as the first. Then neither applies. */
   putConflicting(fields: PolicyFields, other: PolicyFields): void {
     const named = Object.entries({ pool: fields, "pool-too": other });
     this.#change(policySet(named.map(([name, each]) => nodePolicyOf(name, { selector: SELECTOR, ...each }))));

@@ -26,7 +26,7 @@ export const CONTROLLER_GROUP = "controllers";
 const SERVICE_ACCOUNT_KEY = "service-account.key";
 const READY_MS = 180_000;
 const DATA_FOLDER = "etcd";
-/** A key that does not exist, for requests whose answer says something about etcd itself. */
+/** A key that does not exist, for requests whose answer describes etcd itself. */
 const ANY_KEY = Buffer.from("any").toString("base64");
 /** etcd's default limit for one transaction. */
 const ETCD_OPERATIONS_MAX = 128;
@@ -51,7 +51,7 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
 
 /** The options of a server. */
 export interface KubeApiserverOptions {
-  /** Whose requests are recorded; absent for none. */
+  /** The users whose requests are recorded; absent for none. */
   readonly audit?: AuditOptions;
   /** Whether new nodes come without the not-ready taint, which a controller would have to remove first. */
   readonly untaintedNodes?: boolean;
@@ -66,7 +66,7 @@ export function kubeletToken(node: string): string {
   return `kubelet-${node}`;
 }
 
-/** Whose requests a wire carries, and where. */
+/** The user of a wire's requests, and their server. */
 interface WireOptions {
   readonly token?: string;
   readonly port?: number | undefined;

@@ -24,7 +24,7 @@ export interface AuditedRequest {
   readonly answer: unknown;
 }
 
-/** Whose requests are recorded, and how much of them. */
+/** The users whose requests are recorded, and how much of each request. */
 export interface AuditOptions {
   readonly group: string;
   /** Whether only writes are recorded, those of nodes with their answers. */

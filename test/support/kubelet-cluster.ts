@@ -1,6 +1,6 @@
 /**
  * A real cluster without machines: etcd, kube-apiserver, kube-scheduler, kube-controller-manager without its node
- * lifecycle controllers, and real kubelets whose container runtime is a fake. Vigil is not part of it.
+ * lifecycle controllers, and real kubelets with a fake container runtime. Vigil is not part of it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

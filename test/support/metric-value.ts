@@ -3,7 +3,7 @@ import type { ReadableMetrics } from "../../services/platform/process/metrics.ts
 
 /**
  * The sum over all series of a metric whose labels include the given ones; 0 when there is none. Throws for an
- * unregistered metric, so that a misspelt name does not read as 0.
+ * unregistered metric: a misspelt name must not read as 0.
  */
 export async function metricValue(
   metrics: ReadableMetrics,

@@ -24,7 +24,7 @@ export function planted({ name, file, from, to }: PlantedChange, root = ROOT): s
   return text.replace(from, () => to);
 }
 
-/** Plants a change in a copy of the tree; the returned function takes it out again. Throws as `planted` does. */
+/** Plants a change in a copy of the tree; the returned function removes it again. Throws as `planted` does. */
 export function plant(change: PlantedChange, copy: string): () => void {
   const file = join(copy, change.file);
   const before = readFileSync(file, "utf8");

@@ -1,6 +1,6 @@
 /**
- * A client that means harm: `node test/support/query-flood.ts PORT SUBJECT` sends 40,000 queries a second over NATS and
- * takes no answer.
+ * A hostile client: `node test/support/query-flood.ts PORT SUBJECT` sends 40,000 queries a second over NATS and reads
+ * no answer.
  */
 import { connect } from "node:net";
 

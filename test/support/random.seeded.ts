@@ -3,8 +3,8 @@ import type { Random } from "../../protocols/ports.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
 
 /**
- * Repeatable chance: the same seed always gives the same numbers. A text seed such as `42/loss` gives a stream of its
- * own, so that one more draw in one place does not shift the draws of another. The generator is mulberry32.
+ * Repeatable chance: the same seed always gives the same numbers. A text seed such as `42/loss` gives a separate
+ * stream, so one more draw in one place does not shift the draws of another. The generator is mulberry32.
  */
 export function seededRandom(seed: number | string): Random {
   let state = fnv1a(String(seed));

@@ -22,7 +22,7 @@ type ReadableProcess = ChildProcessByStdio<null, Readable, Readable>;
 export interface ProcessPlace {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Whether it leads a process group of its own, so that what it starts can be ended with it. */
+  /** Whether it leads its own process group. Then its child processes can be ended with it. */
   readonly detached?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A cluster under processes of which one leads: each has a bus, a clock that can stand still and a network path of its
- * own. It records every write with its sender, and every change of the Lease. It asserts nothing.
+ * A cluster under processes of which one leads. Each has its own bus, network path and clock, which can be suspended.
+ * It records every write with its sender, and every change of the Lease. It asserts nothing.
  */
 import type { HttpRequest, Wire } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
@@ -95,7 +95,7 @@ export class StandbyWorld extends EvictionWorld {
     return candidate;
   }
 
-  /** The member that holds the Lease; empty for nobody. */
+  /** The member that holds the Lease; empty for none. */
   get holder(): string {
     return this.holders.at(-1)?.member ?? "";
   }
@@ -105,7 +105,7 @@ export class StandbyWorld extends EvictionWorld {
     this.patch({ kind: "Lease", ...LEASE }, { spec });
   }
 
-  /** Writes that reached the API server while another process than their sender held the Lease. */
+  /** Writes that reached the API server while a process other than their sender held the Lease. */
   foreignWrites(): Sent[] {
     return this.writes.filter(({ member, atMs }) => {
       const holder = this.holders.findLast((held) => held.atMs <= atMs)?.member ?? "";

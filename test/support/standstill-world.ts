@@ -1,5 +1,6 @@
 /**
- * A cluster of two zones whose Vigil processes can stand still, and a record of what they publish. It asserts nothing.
+ * A cluster of two zones with Vigil processes that can be suspended, and a record of what they publish. It asserts
+ * nothing.
  */
 import type { MessageType } from "../../protocols/messages.ts";
 import type { Fleet, ServiceName, Stop } from "../../protocols/ports.ts";
@@ -23,7 +24,7 @@ const DEATH_AFTER_MS = 5 * SECOND;
  */
 export type ClocksMeanwhile = "run" | "stop" | "stop, wall is set";
 
-/** A process that can stand still. */
+/** A process that can be suspended. */
 interface Stoppable {
   readonly clocks: ClocksMeanwhile;
   readonly clock: ProcessClock;
@@ -49,7 +50,7 @@ export class StandstillWorld extends EvictionWorld {
     this.addZone("b", 3);
   }
 
-  /** Starts a process that can stand still; by default it runs every service that evicts. */
+  /** Starts a process that can be suspended; by default it runs every service that evicts. */
   add(member: string, { clocks = "run", isShared }: StandstillOptions = {}, ...names: readonly ServiceName[]): void {
     const clock = new ProcessClock(this.clock, { rate: 1, wallOffsetMs: 0 });
     const standstill = new Standstill(clock);
@@ -70,7 +71,7 @@ export class StandstillWorld extends EvictionWorld {
     this.#healedBefore = this.healed.length;
   }
 
-  /** Lets processes stand still for a while, in which nodes may die. */
+  /** Suspends processes for a while, in which nodes may die. */
   stopFor(members: readonly string[], ms: number, ...dying: readonly string[]): void {
     const resumes = members.map((member) => this.stopProcess(member));
     this.advance(DEATH_AFTER_MS);
@@ -79,7 +80,7 @@ export class StandstillWorld extends EvictionWorld {
     for (const resume of resumes) resume();
   }
 
-  /** Lets a process stand still until the returned function is called. */
+  /** Suspends a process until the returned function is called. */
   stopProcess(member: string): Stop {
     const stopped = this.#stoppable.get(member);
     if (stopped === undefined) throw new Error(`there is no process ${member}`);

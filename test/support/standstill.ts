@@ -4,8 +4,8 @@ import type { Clock, Wire } from "../../protocols/ports.ts";
 type Run = () => void;
 
 /**
- * Holds back everything that would have happened in a stopped process. When it continues, all of it happens at once and
- * in Node's order: timers that are due, then the contents of sockets, then immediates.
+ * Delays everything that would have happened in a stopped process. When it continues, all of it happens at once and in
+ * Node's order: timers that are due, then the contents of sockets, then immediates.
  */
 export class Standstill {
   readonly clock: Clock;
@@ -53,7 +53,7 @@ export class Standstill {
     };
   }
 
-  /** Whether the process stands still now. */
+  /** Whether the process is suspended now. */
   get isStill(): boolean {
     return this.#isStill;
   }
@@ -74,7 +74,7 @@ export class Standstill {
     }
   }
 
-  /** Kills the process and drops everything held back. */
+  /** Kills the process and drops everything that was delayed. */
   kill(): void {
     this.#isKilled = true;
   }

@@ -9,7 +9,7 @@ export interface TcpProxy {
   readonly port: number;
   /** Stops reading from one side, by default the server, to which its clients then appear slow. */
   stall(side?: Side): void;
-  /** Reads from both sides again and passes on what was held back. */
+  /** Reads from both sides again and passes on what was delayed. */
   flow(): void;
   /** Breaks every connection and accepts no new one. */
   cut(): void;

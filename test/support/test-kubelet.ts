@@ -28,7 +28,7 @@ export interface KubeletOptions {
 const urgency = Urgency.status;
 const LEASE_PERIOD_MS = 10_000;
 const STATUS_PERIOD_MS = 300_000;
-/** What every kubelet sets, so that hardly a node of a real cluster is without annotations. */
+/** Annotations that every kubelet sets. Nearly every node of a real cluster has some. */
 const ANNOTATIONS = { "volumes.kubernetes.io/controller-managed-attach-detach": "true" };
 const CONDITION_TYPES = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
 
@@ -105,7 +105,7 @@ export class TestKubelet {
     this.post();
   }
 
-  /** Takes a condition off the node; it is posted no more. */
+  /** Removes a condition from the node. It is not posted any more. */
   withdraw(type: string): void {
     this.#statuses.delete(type);
     const body = { status: { conditions: [{ $patch: "delete", type }] } };

@@ -1,11 +1,11 @@
 /** Waits for a real server; tests on virtual time do not need it. */
 
-/** A pause is at least so many times as long as its check, so that a check by a program takes no whole core. */
+/** A pause is at least so many times as long as its check: a check by a program must not use a complete core. */
 const PAUSE_PER_CHECK = 3;
 const PAUSE_MAX_MS = 1_000;
 
 /**
- * Resolves as soon as the condition holds, which is checked every `everyMs`, or less often where a check takes long.
+ * Resolves as soon as the condition is true. It is checked every `everyMs`, or less often where a check lasts long.
  * Rejects with `what`, as of that moment, after `withinMs`.
  */
 export async function until(

@@ -1,5 +1,6 @@
 /**
- * A whole cluster on virtual time: the embedded API, kubelets, and processes of Vigil on a memory bus that can be cut.
+ * A complete cluster on virtual time: the embedded API, kubelets, and processes of Vigil on a memory bus that can be
+ * cut.
  */
 
 import { inspect } from "node:util";
@@ -53,7 +54,7 @@ export interface VirtualProcess {
   kill: Stop;
 }
 
-/** How a process is started; by default it is alone in its fleet, never stands still and has a right clock. */
+/** How a process is started; by default it is alone in its fleet, is never suspended and has a correct clock. */
 export interface StartOptions {
   readonly member?: string;
   readonly fleet?: Fleet;

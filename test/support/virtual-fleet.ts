@@ -1,5 +1,5 @@
 /**
- * A fleet of whole processes on virtual time on one working bus. Each has a network path of its own to the API server,
+ * A fleet of complete processes on virtual time on one working bus. Each has its own network path to the API server,
  * which can be cut.
  */
 import type { Message, MessageType } from "../../protocols/messages.ts";

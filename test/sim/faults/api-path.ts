@@ -52,7 +52,9 @@ export const API_PATH_FAULTS = {
       };
     },
   },
-  /** A load balancer leads some new connections of every process to a server whose cache is stale for minutes. */
+  /**
+   * A load balancer routes some new connections of every process to a server with a cache that is stale for minutes.
+   */
   staleServers: {
     everySeconds: 90,
     act: (reach, random) => {
@@ -80,7 +82,7 @@ export const API_PATH_FAULTS = {
   },
 } satisfies Record<string, Meddler>;
 
-/** A server whose cache is stale from now on. It adds its version to a list that is requested from the cache. */
+/** A server with a cache that is stale from now on. It adds its version to a list that is requested from the cache. */
 function replicaOf({ world, count }: Reach): StaleReplica {
   const { store, catalog } = world.api;
   const { revision } = store;

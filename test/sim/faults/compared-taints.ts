@@ -1,6 +1,6 @@
 /**
- * Taints whose values are numbers, and pods that tolerate them below or above one, by Lt and Gt. Whether Vigil compares
- * depends on its gate, and the API server that stored the tolerations had it on.
+ * Taints with numbers as values, and pods that tolerate numbers below or above a limit, by Lt and Gt. Whether Vigil
+ * compares depends on its feature gate. The API server that stored the tolerations had the gate on.
  */
 import type { Random, Stop } from "../../../protocols/ports.ts";
 import { apiTime } from "../../../services/domain/api-time.ts";
@@ -56,7 +56,7 @@ function storeTolerations(world: World, stored: Stored, tolerations: readonly Ch
   world.asWorld(() => store.put("pods", changed.at(store.nextRevision())));
 }
 
-/** A person gives a node a level. The returned function takes it away. */
+/** A person gives a node a level. The returned function removes it. */
 function setLevel({ world }: Reach, node: string, value: string, isStamped: boolean): Stop {
   const stamp = isStamped ? { timeAdded: apiTime(world.clock.wallMs()) } : {};
   const set = (added: readonly { key: string; value: string; effect: string }[]): void =>

@@ -17,7 +17,7 @@ const FORGED = "forged proof of a silent node";
 const SILENT_SHARE = 0.8;
 /** How far from now a written proof is dated, in milliseconds. */
 const OFF_MS: readonly number[] = [0, 0, 0, 2_000, 3_600_000, -600_000];
-/** What a kubelet does to the proof of its node; each as often as it stands here. */
+/** What a kubelet does to the proof of its node, in proportion to the entries here. */
 const FORGERIES = ["written", "written", "written", "copied", "removed"] as const;
 
 /** The situations that the class must reach in some run. */
@@ -42,7 +42,7 @@ export const FORGED_PROOF_FAULTS = {
   },
 } satisfies Record<string, Meddler>;
 
-/** A proof of now or of another instant, or that of another node, whose seal it has there; null for none. */
+/** A proof of now or of another instant, or the proof of another node with that node's seal; null for none. */
 function forgedText({ clock }: World, nodes: readonly CheckedNode[], random: Random): string | null {
   const forgery = oneOf(random, FORGERIES);
   const others = nodes.flatMap(({ metadata }) => metadata.annotations?.[PROVED_DOWN] ?? []);

@@ -11,9 +11,9 @@ import { between, oneOf } from "../chance.ts";
 import type { SimulatedKubelet } from "../kubelet.ts";
 import type { Meddler, Reach } from "../meddler.ts";
 
-/** More than any message holds. */
+/** More than any message has room for. */
 const LONG = "x".repeat(70_000);
-/** Instants at and near the ends of what RFC 3339 can write, and one that an int32 of seconds cannot hold. */
+/** Instants at and near the ends of what RFC 3339 can write, and one that does not fit into an int32 of seconds. */
 const ABSURD_AT = [-62_135_596_800_000, 0, 4_294_967_296_000, 253_402_300_000_000];
 const ABSURD_TIMES = ABSURD_AT.map(apiMicroTime);
 const MANY = Array.from({ length: 800 }, (_, index) => `example.com/key-${index}`);

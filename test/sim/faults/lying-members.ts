@@ -1,6 +1,6 @@
 /**
- * A thief with the seed of one process who publishes fleet pulses, as the permissions of every role allow: in the names
- * of live processes and of invented ones.
+ * An attacker with the seed of one process publishes fleet pulses, as the permissions of every role allow: under the
+ * names of live processes and under invented names.
  */
 import { frameId, positionOf, type StreamPosition } from "../../../protocols/frame.ts";
 import type { Message } from "../../../protocols/messages.ts";

@@ -1,6 +1,6 @@
 /**
- * Stamps of pods that lie: when a pod was bound and when it started, by a scheduler or a kubelet whose clock is wrong,
- * or by a user who may write the status of pods. A pod has one lie at most, and no process repairs it.
+ * False stamps of pods: when a pod was bound and when it started, by a scheduler or a kubelet with a wrong clock, or by
+ * a user who may write the status of pods. A pod has one false stamp at most, and no process repairs it.
  */
 import type { Random } from "../../../protocols/ports.ts";
 import { apiTime } from "../../../services/domain/api-time.ts";
@@ -50,7 +50,7 @@ export const LYING_STAMP_FAULTS = {
 } satisfies Record<string, Meddler>;
 
 const NAMESPACE = "default";
-/** The condition that marks a pod with a lie, so that it gets no second one. */
+/** The condition that marks a pod with a false stamp. It gets no second one. */
 const MARK = { type: "example.com/Lying", status: "True" };
 
 function isTruthful({ api }: World, name: string): boolean {

@@ -149,7 +149,7 @@ class Strikes {
     this.#random = random;
   }
 
-  /** Starts what has died, and lets go what is held. */
+  /** Starts the processes that have ended, and delivers what was delayed. */
   end(): void {
     for (const end of this.#ends) end();
   }

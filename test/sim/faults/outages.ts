@@ -116,7 +116,7 @@ function recoverWithin(reach: Reach, random: Random, silent: readonly SimulatedK
   };
 }
 
-/** Everything goes off and comes back, each part at its own time: API server, processes of Vigil, and nodes. */
+/** Everything stops and starts again, each part at its own time: API server, processes of Vigil, and nodes. */
 function cutPower(reach: Reach, random: Random, silent: readonly SimulatedKubelet[]): Stop {
   const { world, processes, count } = reach;
   count("power cut");

@@ -56,7 +56,7 @@ export const PEOPLE_FAULTS = {
   },
 } satisfies Record<string, Meddler>;
 
-/** A person taints a node. The returned function takes the taint away. */
+/** A person taints a node. The returned function removes the taint. */
 export function setMaintenance(world: World, name: string): Stop {
   const set = (isTainted: boolean): void =>
     world.edit("nodes", name, (node) => {

@@ -1,6 +1,6 @@
 /**
  * Pods that are there again within a second of their deletion, on the same node: those of a kubelet's own manifests
- * (static pods, which the API shows as mirror pods), and those whose owner names the node.
+ * (static pods, which the API shows as mirror pods), and those with an owner that names the node.
  */
 import { between, oneOf } from "../chance.ts";
 import { lasting, type Meddler } from "../meddler.ts";

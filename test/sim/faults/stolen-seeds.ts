@@ -1,5 +1,5 @@
 /**
- * A thief with the NATS seed of one service who publishes, within the permissions of its role, requests that no service
+ * An attacker with the NATS seed of one service publishes, within the permissions of its role, requests that no service
  * of Vigil makes or that the API contradicts. The writers refuse them, so every check of the writes stays on.
  */
 import { INSTANT_MAX } from "../../../protocols/bounds.ts";
@@ -33,7 +33,7 @@ interface StoredLease {
   readonly spec: { readonly renewTime?: string };
 }
 
-/** What a thief can use at one moment. */
+/** What an attacker can use at one moment. */
 interface Loot {
   /** A bus with the stolen seed. */
   readonly bus: Bus;
@@ -168,7 +168,7 @@ function named({ metadata: { name, uid, resourceVersion } }: StoredNode) {
   return { node: name, uid, resourceVersion };
 }
 
-/** The heartbeats of a node as the API shows them, so that none refutes the request. */
+/** The heartbeats of a node as the API shows them. None of them refutes the request. */
 function basisOf({ world }: Reach, node: CheckedNode): BodyOf<"asked.condition">["basis"] {
   const lease = world.objects<StoredLease>("leases").find(({ metadata }) => metadata.name === node.metadata.name);
   return {

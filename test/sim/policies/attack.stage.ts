@@ -1,6 +1,7 @@
 /**
- * A fleet under policies of an attacker who may not evict: they take a condition that every node has for an illness,
- * set rates beyond any ceiling, and come and go. Processes die, or the bus is split. Most nodes are Ready all the time.
+ * A fleet under policies of an attacker who may not evict. The policies treat a condition that every node has as
+ * unhealthy, set rates above any ceiling, and are created and deleted. Processes die, or the bus is split. Most nodes
+ * are Ready all the time.
  */
 import type { Random, Stop } from "../../../protocols/ports.ts";
 import { apiTime } from "../../../services/domain/api-time.ts";
@@ -149,13 +150,13 @@ class Attacker {
     for (const name of POOLS) this.#remove(name);
   }
 
-  /** One node reports the opposite of what it has reported, so that taints heal and others are due. */
+  /** One node reports the opposite of what it has reported: some taints are removed and others become due. */
   ail(random: Random): void {
     const kubelet = oneOf(random, [...this.#reach.world.kubelets.values()]);
     this.report(kubelet.name, oneOf(random, ["True", "False", "False"]));
   }
 
-  /** Some nodes are not ready for a while, so that they are tainted for that, too. */
+  /** Some nodes are not ready for a while and are tainted for that, too. */
   fail(random: Random): void {
     const { world } = this.#reach;
     for (const kubelet of world.kubelets.values()) {

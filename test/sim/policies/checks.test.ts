@@ -40,7 +40,7 @@ function nodeOf(name: string, status: "True" | "False" | "Unknown") {
   return { metadata, status: { conditions: [{ type: "Ready", status }] } };
 }
 
-/** Condemns a node of pool a so long after its freeze was planned. */
+/** Admits a node of pool a so long after its freeze was planned. */
 function admittedAfter(ms: number, faults: readonly FaultClass[]): () => void {
   const planned = (nowMs: number) => ({
     pauseRequests: [{ name: "oncall", since: apiMicroTime(nowMs + BEGIN_MS), until: apiMicroTime(nowMs + END_MS) }],

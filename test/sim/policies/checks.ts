@@ -1,6 +1,6 @@
 /**
- * What node policies promise: no harm to frozen nodes, exact countdowns, limits and rates that hold, and healing that
- * nothing holds back. Each is checked against what the API shows, with bounds for what Vigil cannot know yet.
+ * What node policies promise: no harm to frozen nodes, exact countdowns, limits and rates that are kept, and healing
+ * that nothing blocks. Each is checked against what the API shows, with bounds for what Vigil cannot know yet.
  */
 
 import { isDeclared } from "../declared.ts";
@@ -72,7 +72,7 @@ export class PolicyChecks {
     this.#view.disturbances.push(this.#view.nowMs);
   }
 
-  /** When countdowns on a node end that stand still in other times too, at the earliest and at the latest. */
+  /** When countdowns on a node end that are frozen in other times too, at the earliest and at the latest. */
   ends(node: string, others: Pauses): CountdownEnds {
     const pool = this.#view.poolOf(node);
     // A policy that is gone may have frozen its nodes before.
@@ -96,7 +96,7 @@ export class PolicyChecks {
     };
   }
 
-  /** Takes a change of a node. */
+  /** Records a change of a node. */
   node(node: CheckedNode, isGone: boolean): void {
     this.#remediations.node(node, isGone);
     this.#view.onNode(node, isGone);
@@ -138,7 +138,7 @@ export class PolicyChecks {
     this.#recount();
   }
 
-  /** Whether a rate of its policy, or a disruption budget, may have held back the pods of a node. */
+  /** Whether a rate of its policy, or a disruption budget, may have delayed the pods of a node. */
   mayDelay(node: string): boolean {
     return this.#evictions.mayHoldBack(node);
   }

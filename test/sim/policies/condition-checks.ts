@@ -11,7 +11,7 @@ import { type PolicyView, RECOVERY_MS, REPEATED_MS } from "./policy-view.ts";
 
 /** The conditions that agents report in runs with policies. */
 export const CONDITION_TYPES = ["KernelDeadlock", "GpuLost"] as const;
-/** The condition that holds evictions in runs with policies. */
+/** The condition that blocks evictions in runs with policies. */
 export const HOLD_TYPE = "DrainInProgress";
 /** The prefix of the keys of their taints. */
 const CONDITION_KEY_PREFIX = "vigil.io/";
@@ -29,7 +29,7 @@ export class ConditionChecks {
     this.#view = view;
   }
 
-  /** Takes a change of a node. */
+  /** Records a change of a node. */
   node(node: CheckedNode, isGone: boolean): void {
     const { nowMs } = this.#view;
     for (const type of [...CONDITION_TYPES, HOLD_TYPE]) {
@@ -46,7 +46,7 @@ export class ConditionChecks {
     for (const taint of had ?? []) if (has?.includes(taint) === false) this.#checkRemoved(after, taint);
   }
 
-  /** No node is admitted for eviction while its policy holds it in maintenance, as every process knows. */
+  /** No node is admitted for eviction while it is in maintenance by its policy, as every process knows. */
   checkHold(name: string, what: string): void {
     const { nowMs, skewMs, run } = this.#view;
     const last = this.#statuses.get(`${name} ${HOLD_TYPE}`)?.at(-1);
@@ -78,7 +78,7 @@ export class ConditionChecks {
     return statuses[index]?.fromMs ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** How long the evictions of a node may have been held by now. */
+  /** How long the evictions of a node may have been blocked by now. */
   heldMostMs(name: string): number {
     const holds = (this.#statuses.get(`${name} ${HOLD_TYPE}`) ?? []).filter(({ status }) => status === "True");
     const snapshots = this.#view.api.since(0);
@@ -87,7 +87,7 @@ export class ConditionChecks {
     return holds.length * (atMostMs + this.#staleMs);
   }
 
-  /** When the evictions of a node have been held in any case, as every process knows. */
+  /** When the evictions of a node have been blocked in any case, as every process knows. */
   heldLeast(name: string): readonly (readonly [fromMs: number, toMs: number])[] {
     const { api, knownMs, swarm } = this.#view;
     const pool = this.#view.poolOf(name);
@@ -97,7 +97,7 @@ export class ConditionChecks {
     return held.filter(([fromMs]) => fromMs - lagMs <= knownMs);
   }
 
-  /** Checks what should have happened by now: only where nothing is slow and nobody dies. */
+  /** Checks what should have happened by now: only where nothing is slow and no process ends. */
   look(): void {
     const { isExact, swarm } = this.#view;
     if (!isExact || swarm.policies?.isRestarted !== false || swarm.faults.has("wrongClocks")) return;
@@ -136,7 +136,10 @@ export class ConditionChecks {
     if (!lasted) throw new BrokenInvariant(`${name} got ${taint}, and no condition has lasted long enough`);
   }
 
-  /** While one policy names the taint, it goes only once a condition that it names is known to be another one. */
+  /**
+   * While one policy names the taint, it is removed only once a condition that the policy names is known to have
+   * changed.
+   */
   #checkRemoved({ metadata: { name } }: CheckedNode, taint: string): void {
     const { nowMs, knownMs, run } = this.#view;
     const policy = this.#view.onlyPolicy(this.#view.poolOf(name));
@@ -150,7 +153,7 @@ export class ConditionChecks {
         return isWell && (all[index + 1]?.fromMs ?? nowMs) >= nowMs - this.#staleMs;
       }),
     );
-    // In a halt every NoExecute taint goes.
+    // In a halt every NoExecute taint is removed.
     if (!isHealed && !taint.endsWith(":NoExecute")) {
       throw new BrokenInvariant(`${name} lost ${taint}, and its condition has not healed`);
     }

@@ -1,4 +1,4 @@
-/** After a halt a node has its whole grace again from the end that the owner of its own disruption domain announced. */
+/** After a halt a node has its full grace again, from the end that the owner of its own disruption domain announced. */
 import { expect, test } from "vitest";
 import { judgedZone } from "../../ledger/ledger-world.ts";
 import { message } from "../checks.stage.ts";
@@ -11,7 +11,7 @@ import { POOL_LABEL } from "./pools.ts";
 
 const S = 1000;
 
-/** Condemns a node of policy `a` a millisecond before a whole grace has passed since the end of a halt. */
+/** Finds a node of policy `a` silent a millisecond before a full grace has passed since the end of a halt. */
 function verdictAfter(domain: "" | "\0@a", rates: { readonly nodeEvictionRate?: number }): () => void {
   const { plot: _, hindrance: __, ...drawn } = drawSwarm(1, { policies: true });
   if (drawn.policies === undefined) throw new Error("a run with policies has drawn them");

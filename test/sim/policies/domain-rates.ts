@@ -1,7 +1,7 @@
 /**
  * Rates per policy: the nodes of a policy that sets a rate or the threshold are a domain of their own in each zone,
- * with a count, a rate and a bucket. All others share those of their zone. The rule that nobody is tainted while every
- * domain is down counts all of them.
+ * with a count, a rate and a bucket. All others share those of their zone. No node is tainted while every domain is
+ * down, of policies and of zones.
  */
 import { leastMs } from "../graces.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "../invariants.ts";
@@ -24,7 +24,7 @@ const OWNER_MS = 12_000;
 const NONE = (): boolean => false;
 const ALL = (): boolean => true;
 
-/** A node that was admitted while every process knew its domain. */
+/** A node that was admitted for eviction while every process knew its domain. */
 interface DomainGrant {
   readonly domain: string;
   readonly atMs: number;
@@ -65,7 +65,7 @@ export class DomainRates {
     return Math.min(...[NONE, ALL].map((isSilenced) => this.#ratesNow(api.now, isSilenced).get(domain) ?? 0));
   }
 
-  /** A node was admitted. */
+  /** A node was admitted for eviction. */
   check(node: CheckedNode): void {
     const { api, nowMs, unknownMs, isExact } = this.#view;
     const domain = domainOf(api.now, node);

@@ -1,6 +1,7 @@
 /**
- * Evictions of a policy that limits their rate: in no minute more pods go than it allows. That holds on a split bus,
- * where each side has an owner, and both reach the API server.
+ * Evictions of a policy that limits their rate: in no minute more pods are evicted than it allows. This is also true on
+ * a split bus, where each side has an owner and both reach the API server. Example: with a limit of 2 a minute and
+ * evictions at seconds 0 and 20, the third is at second 60 or later.
  */
 import { BrokenInvariant } from "../invariants.ts";
 import { policiesOf } from "./api-policies.ts";
@@ -10,7 +11,7 @@ import type { PolicyView } from "./policy-view.ts";
 const MINUTE_MS = 60_000;
 /** How far off a minute may be for the owner of a count: its clock drifts, and a deletion shows after its request. */
 const SLACK_MS = 2_000;
-/** How long a rate may still hold a pod back after it has ended: until it is requested again. */
+/** How long a rate may still delay a pod after it has ended: until the pod's eviction is requested again. */
 const AFTER_MS = 600_000;
 
 /** Follows the evictions of one run. */
@@ -23,7 +24,7 @@ export class EvictionRateChecks {
     this.#view = view;
   }
 
-  /** Whether a rate or a disruption budget may have held back the pods of a node. */
+  /** Whether a rate or a disruption budget may have delayed the pods of a node. */
   mayHoldBack(node: string): boolean {
     const { api, nowMs } = this.#view;
     const pool = this.#view.poolOf(node);

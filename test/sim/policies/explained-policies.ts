@@ -13,7 +13,7 @@ import { POOL_LABEL } from "./pools.ts";
 type Rule = (claim: Claim) => boolean;
 type OfPolicies = PolicySentenceName | Extract<SentenceName, "queueHeld" | "queueHeldUntil" | "nodeTaintHeld">;
 
-/** Instants of sentences are whole seconds, and clocks of processes as far off. */
+/** Instants of sentences are whole seconds, and clocks of processes are as far off. */
 const SECOND_MS = 1_500;
 
 /** Whether a policy sets the field that a sentence names. */
@@ -57,7 +57,7 @@ const frozen: Rule = (claim) => {
   const { policies, nodeSinceMs } = claim;
   return maintained(claim) || poolsOf(claim).some((pool) => policies?.wasFrozen(pool, nodeSinceMs) === true);
 };
-/** Frozen, and each person that the sentence names has asked for it. */
+/** Frozen, and each user that the sentence names has requested it. */
 const frozenBy: Rule = (claim) => {
   const named = (claim.values.by ?? "").match(/oncall-\d+/g) ?? [];
   const names = new Set(pausesOf(claim).map(({ name }) => name));
@@ -69,8 +69,8 @@ const namedMs = ({ values }: Claim): number => Date.parse(values.until ?? values
 const endsAt = (claim: Claim, isSo: (offMs: number) => boolean): boolean =>
   maintained(claim) || pausesOf(claim).some(({ until }) => until !== null && isSo(namedMs(claim) - until));
 /**
- * Some freeze was taken away before an instant that a sentence names. The policy service dates the end of such a freeze
- * by its own clock, so a process whose clock is behind that one takes the end for planned.
+ * Some freeze was removed before an instant that a sentence names. The policy service dates the end of such a freeze by
+ * its own clock, so a process with a clock that is behind treats the end as planned.
  */
 const isWithdrawnBefore = (claim: Claim): boolean => {
   const { policies, nodeSinceMs } = claim;
@@ -189,7 +189,7 @@ const remediated: Rule = (claim) => {
   return states.some(({ remediations }) => remediations > 0);
 };
 
-/** The node is Unknown, or silent, and a breaker of its policy holds readiness. */
+/** The node is Unknown, or silent, and a breaker of its policy has `holdReadiness`. */
 const isSilentUnderBreaker: Rule = (claim) =>
   (claim.isSilent(claim.node) ||
     claim.truth.nodes

@@ -1,7 +1,8 @@
 /**
- * How long countdowns have to stand still, from the objects of the API alone. A request that names its instants is
- * exact. Of any other freeze only what Vigil can know counts: it begins and ends up to a lag after its change. Where it
- * cannot be known whether Vigil still remembers a freeze, the least frozen time is without it and the most with it.
+ * How long countdowns have to be frozen, from the objects of the API alone. A request that names its instants is exact.
+ * Any other freeze begins and ends up to a lag after its change, because only what Vigil can know counts. Example: with
+ * a lag of 5 s, `paused` is set at second 100 and removed at 160; the freeze begins between 100 and 105 and ends
+ * between 160 and 165. If Vigil may have forgotten a freeze, the least frozen time is without it and the most with it.
  * Vigil remembers a bounded number of past freezes of each scope: beyond it, the two closest become one (decision 8).
  */
 import type { PolicySnapshot } from "./api-policies.ts";
@@ -41,7 +42,7 @@ export class FrozenTimes {
     this.#intervalsMax = intervalsMax;
   }
 
-  /** Takes what the API shows from now on. */
+  /** Records what the API shows from now on. */
   onSnapshot({ fromMs, policies, everywhere }: PolicySnapshot): void {
     this.#update(EVERYWHERE, everywhere.map(keyed), fromMs);
     for (const scope of this.#records.keys()) {
@@ -53,7 +54,7 @@ export class FrozenTimes {
     }
   }
 
-  /** When nodes under these policies have been frozen in any case, by what everybody has known since `knownMs`. */
+  /** When nodes under these policies have been frozen in any case, by what every process has known since `knownMs`. */
   leastTimes(policies: readonly string[], knownMs: number): readonly (readonly [fromMs: number, toMs: number])[] {
     const sure = this.#of(policies).filter(({ isUncertain, changedMs }) => !isUncertain && changedMs <= knownMs);
     return sure.map(({ fromMost, toLeast }) => [fromMost, toLeast]);
@@ -136,7 +137,7 @@ export class FrozenTimes {
   }
 }
 
-/** The time between two freezes, and how long Vigil may take it for. */
+/** The time between two freezes, and how long it may be to Vigil. */
 interface Gap {
   readonly fromMs: number;
   readonly toMs: number;
@@ -159,7 +160,7 @@ function gapsBetween(records: readonly FrozenTime[]): readonly Gap[] {
   });
 }
 
-/** The latest end of a request whose end has not changed. */
+/** The latest end of a request with an unchanged end. */
 function sameEnd({ toLeast, toMost }: FrozenTime, endAt: number): number {
   return toLeast === endAt ? toMost : endAt;
 }
@@ -168,7 +169,7 @@ function keyed({ name, since, until }: Pause): { key: string; since: number | nu
   return { key: `${name} ${since}`, since, until };
 }
 
-/** When a countdown ends that stands still in these times, which may overlap. */
+/** When a countdown ends that is frozen in these times, which may overlap. */
 export function endAfter(startAt: number, durationMs: number, times: readonly (readonly [number, number])[]): number {
   let [at, leftMs] = [startAt, durationMs];
   for (;;) {

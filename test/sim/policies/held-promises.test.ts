@@ -15,7 +15,9 @@ function held(untilS: number): Sentence {
   return sentence("queueHeldUntil", { field: "budgets", whose: "NodePolicy gpu", at, detail: "one node is down" });
 }
 
-/** Looks at a node that explain holds until these instants; null for not at all. Something may happen before a look. */
+/**
+ * Checks a node that explain calls blocked until these instants; null for not blocked. An event may precede a check.
+ */
 function looking(answers: Answers, changedBefore = -1): () => void {
   return () => {
     let now: readonly [atS: number, untilS: number | null] = [0, null];

@@ -1,15 +1,17 @@
 /**
- * Whether explain keeps its word: a node that a limit holds back "until at the earliest" is not held for longer, where
- * nothing happens meanwhile. An example: the answer is "until 12:00:40", no node fails and none is tainted, and at
+ * Whether explain is reliable: a limit does not block a node for longer than "until at the earliest", if nothing
+ * happens meanwhile. Example of a failure: the answer is "until 12:00:40", no node fails and none is tainted, and at
  * 12:00:50 the answer is "until 12:01:00".
  */
 import type { LedgerReader } from "../../../protocols/ledger-reader.ts";
 import { BrokenInvariant } from "../invariants.ts";
 
-/** From the end of a hold, or what moves it, to the next announcement of limits, and its way to the ledger. */
+/**
+ * From the end of a limit, or an event that moves it, to the next announcement of limits and its arrival at the ledger.
+ */
 const KNOWN_WITHIN_MS = 6_000;
 
-/** The parts of a run in which users ask how long nodes are held. */
+/** The parts of a run in which users read how long nodes are blocked. */
 export interface PromisedRun {
   readonly nowMs: () => number;
   readonly nodes: () => readonly string[];
@@ -37,7 +39,7 @@ export class HeldPromises {
     this.#changedMs = this.#run.nowMs();
   }
 
-  /** Asks about each node. Throws where it is held although the time that was named is over. */
+  /** Reads the explanation of each node. Throws if it is blocked after the time that was named. */
   look(): void {
     const nowMs = this.#run.nowMs();
     if (nowMs < this.#changedMs + KNOWN_WITHIN_MS) return;

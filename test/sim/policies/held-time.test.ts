@@ -1,4 +1,4 @@
-/** How long holds of policies have frozen a node in any case, with both sides of what is certain. */
+/** How long maintenance of policies has frozen a node in any case, with both sides of what is certain. */
 import { expect, test } from "vitest";
 import type { PolicySnapshot } from "./api-policies.ts";
 import { endAfter } from "./frozen-time.ts";

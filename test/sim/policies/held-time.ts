@@ -1,6 +1,6 @@
 /**
- * How long the evictions of a node have been held by `maintenance` in any case, from the objects of the API alone. Of
- * policies that select the node each holds it. What Vigil may have seen late, or not at all, does not count.
+ * How long `maintenance` has blocked the evictions of a node in any case, from the objects of the API alone. Each
+ * policy that selects the node blocks them. What Vigil may have observed late, or not at all, does not count.
  */
 import { type PolicySnapshot, policiesOf } from "./api-policies.ts";
 
@@ -12,13 +12,13 @@ export interface Status {
 
 /** What the API has shown of a node, in order. */
 export interface HeldNode {
-  /** Of the condition that holds. */
+  /** The state of the condition of `maintenance`. */
   readonly statuses: readonly Status[];
   readonly snapshots: readonly PolicySnapshot[];
   readonly pool: string | undefined;
 }
 
-/** A time in which one policy held, at most for so long after the hold began. */
+/** A time in which one policy blocked evictions, at most for so long after the maintenance began. */
 interface Held {
   readonly policy: string;
   readonly fromMs: number;
@@ -27,8 +27,8 @@ interface Held {
 }
 
 /**
- * The times in which a node was held. Vigil sees and records a hold up to a lag after it begins. One that begins again
- * within a lag may be the same hold to it, so its `atMost` counts from the first of them.
+ * The times in which maintenance blocked a node. Vigil observes and records maintenance up to a lag after it begins. If
+ * it begins again within a lag, Vigil may not have observed the break, so `atMost` counts from the first beginning.
  */
 export function leastHeldTimes(node: HeldNode, lagMs: number): readonly (readonly [fromMs: number, toMs: number])[] {
   let [beganMs, endedMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -39,7 +39,7 @@ export function leastHeldTimes(node: HeldNode, lagMs: number): readonly (readonl
   });
 }
 
-/** By their beginnings. What one policy holds without a break is one. */
+/** Sorted by their beginnings. Times of one policy without a break between them are one. */
 function heldTimes({ statuses, snapshots, pool }: HeldNode): Held[] {
   const holding = snapshots.flatMap((snapshot, index) =>
     policiesOf(snapshot, pool).flatMap(({ name, holdAtMostMs }) => {
@@ -59,7 +59,7 @@ function within(held: Held, fromMs: number, toMs: number): Held[] {
   return part.fromMs < part.toMs ? [part] : [];
 }
 
-/** A policy that changes goes on holding: the shortest of its `atMost` counts. */
+/** A policy that changes continues to block: the shortest of its `atMost` counts. */
 function joined(parts: readonly Held[]): Held[] {
   const held: Held[] = [];
   for (const part of parts) {

@@ -23,7 +23,7 @@ function nodeWith(status: "True" | "Unknown", taints: readonly (typeof TAINT)[])
   };
 }
 
-/** A run with a policy for the node, that is exact or whose watches lag. */
+/** A run with a policy for the node, exact or with watches that lag. */
 function runWith(setting: Record<string, unknown>, watchLagMs: number | null = null) {
   const { plot: _, hindrance: __, ...drawn } = drawSwarm(1, { policies: true });
   if (drawn.policies === undefined) throw new Error("a run with policies has drawn them");
@@ -47,7 +47,7 @@ function runWith(setting: Record<string, unknown>, watchLagMs: number | null = n
   return { world, view, checks, show };
 }
 
-/** Takes the taint off a node some time after its second transition. */
+/** Removes the taint from a node some time after its second transition. */
 function healAfter(downMs: number, readyMs: number, watchLagMs: number | null) {
   const flapping = { transitions: 2, window: "60s", holdDown: "20s" };
   const { checks, show } = runWith({ flapping }, watchLagMs);

@@ -11,9 +11,9 @@ import { type PolicyView, RECOVERY_MS, REPEATED_MS, SinceWhen } from "./policy-v
 
 /** How late a node may be healed: two requests, and a pulse where a process has just begun. */
 const HEALED_MS = 5_000;
-/** Stamps are whole seconds. */
+/** The API stamps in whole seconds. */
 const STAMP_MS = 1_500;
-/** A kubelet's clock may be this far off before an owner tells a transition apart from the last recorded one. */
+/** A kubelet's clock may be this far off before an owner distinguishes a transition from the last recorded one. */
 const CLOCKS_APART_MS = 10_000;
 /** The annotation with the transitions of a node, as a JSON list. */
 const RECORD = "vigil.v1/ready-transitions";
@@ -48,7 +48,7 @@ export class HoldChecks {
     this.#view = view;
   }
 
-  /** Takes a change of a node. */
+  /** Records a change of a node. */
   node(node: CheckedNode, isGone: boolean): void {
     const { nowMs } = this.#view;
     const { name } = node.metadata;
@@ -82,7 +82,7 @@ export class HoldChecks {
     if (isHealed) this.#checkEarly(after);
   }
 
-  /** A node was admitted to which a policy alone applies: not before `unhealthyDelay` was over. */
+  /** A node with one policy was admitted for eviction: not before `unhealthyDelay` was over. */
   onAdmitted(policy: string, node: CheckedNode): void {
     const { name } = node.metadata;
     const { nowMs, skewMs } = this.#view;
@@ -126,13 +126,13 @@ export class HoldChecks {
     const flapping = this.#view.steady(policy, (state) => state.flapping, this.#view.knownMs);
     const recorded = this.#recorded(name, policy);
     const heldMs = flapping === null ? null : heldUntil(recorded, strict(flapping), (atMs) => this.#seenMs(atMs));
-    // An owner that takes over reads the last transition off the kubelet's clock.
+    // An owner that takes over reads the last transition from the kubelet's stamp.
     if (heldMs === null || (!this.#view.isExact && this.#view.swarm.faults.has("wrongClocks"))) return;
     this.#view.run.count("node held for flapping");
     if (earlyMs(heldMs) > 0) throw new BrokenInvariant(`${name}: NoSchedule went while the node was flapping`);
   }
 
-  /** The transitions that a process must know: it ran or can read them, and the policy asked for them. */
+  /** The transitions that a process must know: it ran or can read them, and the policy required them. */
   #recorded(name: string, policy: string): number[] {
     const { nowMs, unknownMs, isExact } = this.#view;
     const apartMs = isExact ? STAMP_MS : CLOCKS_APART_MS + STAMP_MS;
@@ -143,7 +143,7 @@ export class HoldChecks {
     return recorded.filter((atMs, index) => atMs - (recorded[index - 1] ?? Number.NEGATIVE_INFINITY) > apartMs);
   }
 
-  /** Whether the node's annotation has shown a transition: a process that dies afterwards takes it from no other. */
+  /** Whether the node's annotation has shown a transition. If the process ends afterwards, others can still read it. */
   #isWritten(name: string, atMs: number): boolean {
     return [...(this.#written.get(name) ?? [])].some((at) => Math.abs(at - atMs) <= STAMP_MS);
   }
@@ -157,8 +157,8 @@ export class HoldChecks {
   }
 
   /**
-   * When the owner that acts now saw a transition, at the latest. It dates it by that, because kubelets' clocks may be
-   * wrong, so a watch that lags behind may take a transition out of the window (seed 651124823).
+   * When the owner that acts now observed a transition, at the latest. The owner dates it by that, because kubelets'
+   * clocks may be wrong. So a watch that lags may move a transition out of the window (seed 651124823).
    */
   #seenMs(atMs: number): number {
     const { nowMs, isExact, swarm } = this.#view;
@@ -204,7 +204,7 @@ function postOf(node: CheckedNode, atMs: number): Post {
   return { atMs, agedMs: isSet ? 0 : postedMs - transitionMs - STAMP_MS || 0 };
 }
 
-/** Instants on a node are whole seconds, so its window may be a second wider than the API's. */
+/** Stamps on a node are whole seconds, so its window may be a second wider than the API's. */
 function loose(flapping: Flapping): Flapping {
   return { ...flapping, windowMs: flapping.windowMs + STAMP_MS };
 }
@@ -216,7 +216,7 @@ function strict(flapping: Flapping): Flapping {
 
 /**
  * Until when a node with these transitions is held down: for holdDown after the last of too many within the window.
- * `seenMs` says when its owner saw the last one of them.
+ * `seenMs` is when its owner observed the last one of them.
  */
 export function heldUntil(
   transitions: readonly number[],

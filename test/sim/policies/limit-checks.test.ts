@@ -19,8 +19,8 @@ function nodeWith(name: string, taints: readonly (typeof TAINT)[]): CheckedNode 
 }
 
 /**
- * Condemns a second node 45 s after the first one, whose policy had another breaker for the first 30 s. The first node
- * is healed after `healedMs`.
+ * Admits a second node 45 s after the first one. Their policy had another breaker for the first 30 s. The first node is
+ * healed after `healedMs`.
  */
 function secondAfter(before: typeof SHORT | null, healedMs: number | null, evictionMode: "taint" | "direct" = "taint") {
   const { plot: _, hindrance: __, ...drawn } = drawSwarm(1, { policies: true });

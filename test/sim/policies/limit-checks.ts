@@ -1,15 +1,15 @@
-/** Limits that count nodes: maxUnhealthy, budgets, and the window of a breaker. No window ever holds more. */
+/** Limits that count nodes: maxUnhealthy, budgets, and the window of a breaker. No window ever contains more. */
 import { CLOCK_ERROR_MS } from "../fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "../invariants.ts";
 import { allowed, breakerMost, budgetMost, type PolicyState } from "./policy-state.ts";
 import { type AdmittedNode, isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
 
-/** A request that was sent before a budget began to hold. */
+/** A request that was sent before a budget began to apply. */
 const UNDER_WAY_MS = 1_000;
 /** A node is judged to be down before the API shows it. */
 const JUDGED_EARLIER_MS = 5_000;
 
-/** Checks the nodes that are condemned against the limits of their policy. */
+/** Checks the nodes that are admitted for eviction against the limits of their policy. */
 export class LimitChecks {
   readonly #view: PolicyView;
   /** Since when the API has shown a node as down. */
@@ -30,7 +30,7 @@ export class LimitChecks {
     }
   }
 
-  /** A node was admitted to which a policy alone applies. */
+  /** A node with one policy was admitted for eviction. */
   check(policy: string, node: string): void {
     this.#checkUnhealthy(policy, node);
     this.#checkBudgets(policy, node);
@@ -73,8 +73,9 @@ export class LimitChecks {
   }
 
   /**
-   * Vigil marked a pod of a node not ready: not a silent one while more of its policy's nodes have gone down than its
-   * breaker allows, if that holds readiness. Only where nothing is slow, because a writer may retry an older request.
+   * Vigil marked a pod of a node not ready. If the breaker of a policy has `holdReadiness`, no pod of a silent node is
+   * marked while more nodes have failed than the breaker allows. Only where nothing is slow, because a writer may retry
+   * an older request.
    */
   marked(pod: string, node: string): void {
     const pool = this.#view.poolOf(node);
@@ -95,7 +96,7 @@ export class LimitChecks {
     throw new BrokenInvariant(`${pod} was marked not ready: ${down.length} nodes of policy ${policy} are newly down`);
   }
 
-  /** Takes a change of a node. */
+  /** Records a change of a node. */
   node(node: CheckedNode, isGone: boolean): void {
     this.#downSince.note(node.metadata.name, !isGone && isDown(node), this.#view.nowMs);
   }
@@ -109,8 +110,8 @@ export class LimitChecks {
 
   /**
    * Whether a node had left a shorter window of the breaker, or there was none, and was healed before the present
-   * window was known. A breaker that is added or gets a longer window counts the nodes that are still admitted,
-   * because their taints show since when. Nothing shows the others, and in direct mode none.
+   * window was known. A breaker that is added or gets a longer window counts the nodes that are still admitted, because
+   * their taints show since when. Nothing shows the others, and in direct mode nothing shows any.
    */
   #mayBeForgotten(policy: string, { atMs, untilMs }: AdmittedNode): boolean {
     const { api, isDirect, nowMs, unknownMs } = this.#view;

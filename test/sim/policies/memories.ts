@@ -1,6 +1,6 @@
 /**
- * What policies make Vigil remember: nodes fail so that a memory is written, processes die at its write and at its next
- * read (`restartTwice`), and then nodes fail again, to which that memory matters.
+ * What policies make Vigil remember. Nodes fail, so a memory is written. Processes are killed at its write and at its
+ * next read (`restartTwice`). Then other nodes fail, for which that memory matters.
  */
 import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
 import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
@@ -82,7 +82,7 @@ const PLAYS: Readonly<Record<PolicyMemory, MemoryPlay>> = {
     roundSeconds: 170,
     armSeconds: [45, 80],
   },
-  // So does a hold, as long as the node is down. One that begins before the verdict keeps it from being admitted.
+  // So does maintenance, as long as the node is down. If it begins before the verdict, the node is not admitted.
   holds: {
     fields: ["60s", "90s"].map((atMost) => ({ ...GRACE, maintenance: { hold: [HOLD_TYPE], atMost } })),
     failing: 3,

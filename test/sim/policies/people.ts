@@ -1,6 +1,6 @@
 /**
- * People who change node policies and freezes while a run goes on: they create, change, break and delete them, freeze
- * by every way there is, and thaw. In the end they take everything back. They know no rule of Vigil.
+ * People who change node policies and freezes during a run: they create, change, break and delete them, freeze in every
+ * way there is, and thaw. In the end they remove everything. They know no rule of Vigil.
  */
 import type { Clock, Random, Stop } from "../../../protocols/ports.ts";
 import { apiMicroTime } from "../../../services/domain/api-time.ts";
@@ -56,7 +56,10 @@ type Written = { name: string; reason?: string; since?: string; until?: string; 
 /** The policies that people freeze; null is all nodes. */
 const SCOPES: readonly (string | null)[] = [...POOLS, null];
 
-/** The share of the reports, while a node is dead, by which its maintenance begins or ends: who repairs it says so. */
+/**
+ * The share of the reports, while a node is dead, by which its maintenance begins or ends, as its repairer would report
+ * it.
+ */
 const MAINTAINED_SHARE = 0.5;
 
 type Act = readonly [times: number, act: (people: People, random: Random) => void];
@@ -167,7 +170,7 @@ class People {
     else this.#record((requests) => [...requests, { ...request, ...(scope === null ? {} : { policy: scope }) }]);
   }
 
-  /** Ends the freezes of one policy or of all nodes, as `vigil thaw` does, or takes the requests away. */
+  /** Ends the freezes of one policy or of all nodes, as `vigil thaw` does, or removes the requests. */
   thaw(scope: string | null, isRemoval: boolean): void {
     const nowMs = this.#world.clock.wallMs();
     const end = (requests: readonly Written[]): Written[] =>
@@ -194,7 +197,7 @@ class People {
     this.#put({ pauseRequests: oneOf(random, BROKEN_REQUESTS) });
   }
 
-  /** An agent reports another condition of some node, or dies; who repairs a dead node reports its maintenance. */
+  /** An agent reports another condition of some node, or ends; the repairer of a dead node reports its maintenance. */
   ail(random: Random): void {
     const kubelets = [...this.#world.kubelets.values()];
     const dead = kubelets.filter(({ alive }) => !alive);
@@ -208,8 +211,8 @@ class People {
   }
 
   /**
-   * Ends every ailment, thaws all nodes and takes every limit away: by deleting the policies, or by leaving them their
-   * selector.
+   * Ends every unhealthy condition, thaws all nodes and removes every limit: by deleting the policies, or by leaving
+   * only their selectors.
    */
   end(random: Random): void {
     for (const kubelet of this.#world.kubelets.values()) {
@@ -312,7 +315,7 @@ function fieldsOf(random: Random, theme: PolicyTheme, hasBothOrders: boolean): J
   return Object.fromEntries(chosen.map(([field, , values]) => [field, oneOf(random, valuesOf(field, values))]));
 }
 
-/** Values whose durations are in the other order than those of the themes, among themselves or beside other fields. */
+/** Values with durations in another order than those of the themes, among themselves or beside other fields. */
 const OTHER_ORDERS: Readonly<Record<string, readonly Json[]>> = {
   /** Shorter than most values of nodeMonitorGracePeriod. */
   nodeStartupGracePeriod: ["20s"],
@@ -345,7 +348,7 @@ const BREAKER_COUNTS: readonly JsonObject[] = [
   { percentage: 40, maxNodes: 3 },
 ];
 const BREAKER_HOLDS: readonly JsonObject[] = [{}, { holds: ["Evictions", "Readiness"] }];
-/** Nobody in the first part of each minute. */
+/** No node in the first part of each minute. */
 const QUIET = { nodes: 0, schedule: EACH_MINUTE, duration: "25s" };
 
 const DEADLOCK = {
@@ -410,7 +413,7 @@ const ANY: readonly Field[] = [
   ],
 ];
 
-/** A rate that is far from the profile's, so that a second node shows by which one it was admitted. */
+/** A rate that is far from the profile's: the second node shows by which rate it was admitted. */
 const RATES: readonly Field[] = [
   ["nodeMonitorGracePeriod", 0.3, ["20s", "40s"]],
   ["nodeEvictionRate", 0.9, [0.05, 0.1, 2]],
@@ -471,7 +474,7 @@ const LOST_ZONE: readonly Field[] = [
   ["fullDisruptionEvictionRate", 0.8, [0, 0.02]],
 ];
 
-/** A breaker whose window is longer than the run. */
+/** A breaker with a window that is longer than the run. */
 const WAVES: readonly Field[] = [
   ["nodeMonitorGracePeriod", 1, ["20s"]],
   ["circuitBreaker", 1, [2, 3].map((maxNodes) => ({ maxNodes, duration: "900s", resetAfter: "20s" }))],

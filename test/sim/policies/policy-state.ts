@@ -24,7 +24,7 @@ export interface Breaker {
   readonly holdsReadiness: boolean;
 }
 
-/** A budget that always holds or, where it says so, in the first part of each minute. */
+/** A budget that always applies or, if it has a schedule, in the first part of each minute. */
 export interface NodeBudget {
   readonly nodes: Count;
   readonly eachMinuteMs: number | null;
@@ -56,7 +56,7 @@ export interface PolicyState {
   /** The pool that it selects. */
   readonly pool: string;
   readonly isFrozenByMode: boolean;
-  /** How long its nodes may be silent, and those that have posted no status yet; null for what holds for all nodes. */
+  /** How long its nodes may be silent, and those that have posted no status yet; null for the values of all nodes. */
   readonly monitorGraceMs: number | null;
   readonly startupGraceMs: number | null;
   readonly pauses: readonly Pause[];
@@ -78,7 +78,7 @@ export interface PolicyState {
   /** How many remediations it has, one after the other. */
   readonly remediations: number;
   readonly conditions: readonly ConditionRule[];
-  /** How long a condition of `maintenance` holds evictions; null without the field. */
+  /** How long a condition of `maintenance` blocks evictions; null without the field. */
   readonly holdAtMostMs: number | null;
 }
 
@@ -142,7 +142,10 @@ export function allowed(count: Count, selected: number, rounding: "up" | "down")
   return rounding === "up" ? Math.ceil(share) : Math.floor(share);
 }
 
-/** How many nodes a breaker lets be condemned within its duration. */
+/**
+ * How many nodes a breaker allows to be admitted within its duration. Example: 2 nodes within 10 minutes; the breaker
+ * opens if a third node waits within 10 minutes of the first admission.
+ */
 export function breakerMost({ nodesMax, percentage }: Breaker, selected: number): number {
   const share = percentage === null ? Infinity : allowed(`${percentage}%`, selected, "up");
   return Math.min(nodesMax ?? Infinity, share);
@@ -161,7 +164,7 @@ export function budgetMost({ budgets }: PolicyState, selected: number, fromMs: n
   return Math.min(Infinity, ...inForce.map(({ nodes }) => allowed(nodes, selected, "up")));
 }
 
-/** Whether a policy has a field that holds nodes back. */
+/** Whether a policy has a field that blocks nodes. */
 export function isLimiting({ budgets, breaker, maxUnhealthy, stormCooldownMs }: PolicyState): boolean {
   return budgets.length > 0 || breaker !== null || maxUnhealthy !== null || stormCooldownMs !== null;
 }
@@ -180,7 +183,9 @@ function numberOf(value: unknown): number | null {
   return typeof value === "number" && value >= 0 ? value : null;
 }
 
-/** A budget without a right schedule always holds, as does one whose schedule begins again before it is over. */
+/**
+ * A budget without a valid schedule always applies, as does one with a schedule that begins again before it is over.
+ */
 function budgetsOf(value: unknown): NodeBudget[] {
   if (!Array.isArray(value)) return [];
   return (value as Raw[]).flatMap(({ nodes, schedule, duration }) => {

@@ -13,7 +13,7 @@ import { POOL_LABEL } from "./pools.ts";
 
 /** From a change of a policy to the last request that does not know it: a watch, a tenth of a second, two messages. */
 const KNOWN_MS = 2_500;
-/** The same after a death or a start of a process: others notice it, take over, list and publish. */
+/** The same after a death or a start of a process: other processes notice it, take over, list and publish. */
 export const RECOVERY_MS = 20_000;
 /** How long messages may be lost, delayed and published again. */
 export const REPEATED_MS = 45_000;
@@ -28,7 +28,7 @@ export interface AdmittedNode {
   readonly atMs: number;
   /** Whether it may have been admitted long before. */
   readonly isLate?: boolean;
-  /** When it was healed or gone; null while it is condemned. */
+  /** When it was healed or deleted; null while it is admitted for eviction. */
   untilMs: number | null;
 }
 
@@ -67,7 +67,7 @@ export class PolicyView {
     return this.run.world.clock.wallMs();
   }
 
-  /** Whether nothing slows down a message, a request or a clock, so that times are exact. */
+  /** Whether nothing slows down a message, a request or a clock. Then times are exact. */
   get isExact(): boolean {
     return this.swarm.policies?.isExact === true;
   }
@@ -170,14 +170,16 @@ export class PolicyView {
     return this.#sizes.get(pool) ?? 0;
   }
 
-  /** Whether a node is condemned now. */
+  /** Whether a node is admitted for eviction now. */
   isAdmitted({ metadata, spec }: CheckedNode): boolean {
     return this.isDirect
       ? this.#drained.has(metadata.name)
       : spec?.taints?.some((taint) => isPaced(taint) || isConditionTaint(taint)) === true;
   }
 
-  /** The policy that alone has applied to a pool for as long as somebody may not know otherwise; null for none. */
+  /**
+   * The only policy that has applied to a pool for as long as a process may still act on an older state; null for none.
+   */
   onlyPolicy(pool: string | undefined, fromMs = this.knownMs): string | null {
     const applied = this.api.since(fromMs).map((snapshot) => policiesOf(snapshot, pool));
     const [name] = applied[0]?.map((policy) => policy.name) ?? [];
@@ -225,7 +227,8 @@ export class PolicyView {
     return snapshots.slice(1).flatMap((now, index) => {
       const before = snapshots[index];
       const left = freezesOf(now, pool, -Infinity);
-      // One that was over has ended as planned. A process whose clock is behind may not know that it was over.
+      // A freeze that was over has ended as planned. A process with a clock that is behind may not know that it was
+      // over.
       const wanted = before === undefined ? [] : freezesOf(before, pool, now.fromMs - this.skewMs);
       return wanted.every((freeze) => left.includes(freeze)) ? [] : [now.fromMs];
     });

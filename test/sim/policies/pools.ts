@@ -1,10 +1,10 @@
 /** What a run with node policies has beside others: the pools of its nodes, and bounds of what policies say. */
 
 /**
- * What the policies of a run mostly say: anything; rates and nothing that holds nodes back otherwise; how many pods
- * may be evicted in a minute; what trips a breaker and what follows, for so long that it shows; or which conditions
- * become taints and hold evictions; or a breaker with a long window that waves of failures fill, over restarts; or the
- * rate of a zone that is lost; or all that decides when the nodes and pods of a previewed failure go.
+ * What the policies of a run mostly say: anything; rates and nothing else that blocks nodes; how many pods may be
+ * evicted in a minute; what trips a breaker and what follows, for so long that it shows; or which conditions become
+ * taints and block evictions; or a breaker with a long window that waves of failures fill, over restarts; or the rate
+ * of a zone that is lost; or all that decides when the nodes and pods of a previewed failure go.
  */
 export type PolicyTheme = "any" | "rates" | "evictions" | "storms" | "conditions" | "waves" | "lostZone" | "previews";
 
@@ -16,17 +16,20 @@ export type PolicyMemory = (typeof POLICY_MEMORIES)[number];
 /** How a run with policies is disturbed, and what its policies say. */
 export interface PolicyPlan {
   readonly theme: PolicyTheme;
-  /** The memory at whose writes and reads processes die; absent in most runs. It sets what the policies say. */
+  /**
+   * Processes are killed when this memory is written or read; absent in most runs. It also selects what the policies
+   * say.
+   */
   readonly memory?: PolicyMemory;
   /** Whether policies let nodes be declared out of service, and people say which machines are off. */
   readonly isProving: boolean;
   /** Whether policies have remediations, and controllers carry them out. */
   readonly isRemediating: boolean;
-  /** Whether nothing slows down a message, a request or a clock, so that times are exact. */
+  /** Whether nothing slows down a message, a request or a clock. Then times are exact. */
   readonly isExact: boolean;
   /** Whether processes are killed and started again. */
   readonly isRestarted: boolean;
-  /** Whether the bus is split now and then, so that each side has owners of its own for everything. */
+  /** Whether the bus is split now and then. Each side then has its own owners for everything. */
   readonly isSplit: boolean;
   /** Whether messages are lost and requests are slow. */
   readonly isChaos: boolean;

@@ -1,6 +1,7 @@
 /**
- * Limits end: a node that no limit, freeze or zone holds back any more is condemned at the rate of its domain. Only in
- * runs in which nothing is slow and no process dies, and only where everything has been the same for long enough.
+ * Limits end: a node that no limit, freeze or zone blocks any more is admitted at the rate of its domain. This is
+ * checked only in runs in which nothing is slow and no process ends, and only where everything has been the same for
+ * long enough.
  */
 import { BrokenInvariant, type CheckedNode, conditionOf } from "../invariants.ts";
 import { policiesOf } from "./api-policies.ts";
@@ -15,7 +16,7 @@ const SLACK_MS = 12_000;
 const LEASE_MS = 10_000;
 /** The key of all limits together. */
 const ANY = "any";
-/** Budgets with a schedule hold back for a part of each minute. */
+/** Budgets with a schedule block nodes for a part of each minute. */
 const MINUTE_MS = 60_000;
 
 /** The parts that progress is checked against. */
@@ -25,13 +26,13 @@ export interface ProgressContext {
   readonly rates: DomainRates;
 }
 
-/** Checks that waiting nodes are condemned at last. */
+/** Checks that waiting nodes are admitted in the end. */
 export class ProgressChecks {
   readonly #context: ProgressContext;
   /** Since when a node waits, by its name, its status and the rate of its domain. */
   readonly #waiting = new SinceWhen();
   readonly #calmLimits = new SinceWhen();
-  /** Since when some policy has limits: without any nobody holds the Lease of limits. */
+  /** Since when some policy has limits. Without any, no process holds the Lease of limits. */
   readonly #limited = new SinceWhen();
 
   constructor(context: ProgressContext) {
@@ -69,7 +70,7 @@ export class ProgressChecks {
     }
   }
 
-  /** Whether a limit that depends on the present nodes may hold back: not counted by Vigil as here, perhaps. */
+  /** Whether a limit that depends on the present nodes may block nodes. Vigil may count differently. */
   #isReached(policy: string, state: PolicyState): boolean {
     const { view, limits } = this.#context;
     const selected = view.selected(state.pool);
@@ -91,7 +92,7 @@ export class ProgressChecks {
     const isSame = this.#isSteady(pool, fromMs);
     if (!isSame || view.wasFrozen(pool, fromMs - view.unknownMs)) return;
     const [policy] = policiesOf(view.api.now, pool);
-    // Conditions count for limits and hold nodes from an instant that only Vigil records.
+    // Conditions count for limits and block nodes from an instant that only Vigil records.
     if (policy?.holdAtMostMs != null) return;
     if (policy?.conditions.some(({ taint }) => taint.endsWith(":NoExecute")) === true) return;
     if (policy !== undefined && isLimiting(policy)) {
@@ -105,7 +106,10 @@ export class ProgressChecks {
     throw new BrokenInvariant(`${node.metadata.name} waits for ${nowMs - waitsSinceMs} ms, and nothing holds it back`);
   }
 
-  /** How long nobody is permitted after the first policy with limits: the Lease's holder awaits permits of others. */
+  /**
+   * How long no node is permitted after the first policy with limits: the Lease's holder waits for permits of earlier
+   * holders.
+   */
   get #leaseMs(): number {
     return 2 * this.#context.view.swarm.profile.pulseTimeoutMs + LEASE_MS;
   }
@@ -121,7 +125,7 @@ export class ProgressChecks {
     return texts.every((text) => text === texts[0] && text !== "conflict");
   }
 
-  /** How long the limits of a pool's policy may hold back after their reason has ended. */
+  /** How long the limits of a pool's policy may block nodes after their reason has ended. */
   #holdMs(pool: string | undefined): number {
     const { view } = this.#context;
     const [policy] = policiesOf(view.api.now, pool);

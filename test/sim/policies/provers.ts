@@ -1,6 +1,6 @@
 /**
- * People who let policies declare nodes out of service, and say which machines are off. They say it of machines that
- * are, which may be switched on again at any time; scripts of theirs write records that say nothing, or are old.
+ * People who let policies declare nodes out of service, and report which machines are off. Their reports are true, but
+ * a machine may be switched on again at any time. Scripts of theirs write records that are empty, or old.
  */
 import { PROOF_SEAL_LABEL } from "../../../protocols/names.ts";
 import type { Random, Stop } from "../../../protocols/ports.ts";

@@ -42,7 +42,7 @@ export class RemediationChecks {
       world.api.store.collection(storage).listen((change) => this.#see(change));
   }
 
-  /** Takes a change of a node. */
+  /** Records a change of a node. */
   node(node: CheckedNode, isGone: boolean): void {
     const { name } = node.metadata;
     const before = this.#view.nodes.get(name);

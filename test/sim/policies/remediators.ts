@@ -48,7 +48,7 @@ export function remediateNodes(reach: Reach, random: Random): Stop {
   return repeatedly(reach.world.clock, pauseMs, () => act(reach, random));
 }
 
-/** The templates, and a policy of no node, so that both kinds are named as long as the run lasts. */
+/** The templates, and a policy that selects no node. It names both kinds as long as the run lasts. */
 function makeTemplates({ api }: World): void {
   for (const kind of KINDS) {
     const [resource] = api.catalog.customAt(storageOf(`${kind}Template`));

@@ -1,19 +1,19 @@
 /**
- * A bus that is split: each side goes on by itself, with all of the API server, and has an owner for everything. In
- * some runs watches lag behind meanwhile, each by another time.
+ * A bus that is split: each side continues by itself, reaches the API server, and has an owner for everything. In some
+ * runs watches lag meanwhile, each by another time.
  */
 import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
 import { between, chanceOf } from "../chance.ts";
 import type { Reach } from "../meddler.ts";
 
-/** How long the bus is whole between two splits, and how long a split lasts, in seconds. */
+/** How long the bus is connected between two splits, and how long a split lasts, in seconds. */
 const WHOLE_SECONDS = [15, 40] as const;
 const SPLIT_SECONDS = [60, 200] as const;
 
-/** Splits the bus of a run in two again and again. The returned function makes it whole for good. */
+/** Splits the bus of a run in two again and again. The returned function reconnects it for good. */
 export function splittingAgain({ world, network, processes, count, struck }: Reach, random: Random): Stop {
   const members = processes.map(({ name }) => name);
-  // A stream of its own, so that seeds that were kept stay as they are.
+  // A separate random stream: seeds that were kept stay as they are.
   const lags = chanceOf(world.swarm.seed, "policies/lags of splits");
   const lagMaxMs = world.swarm.hindrance?.watchLagMs ?? 0;
   const lag = (isSplit: boolean): void => {

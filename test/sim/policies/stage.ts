@@ -7,11 +7,11 @@ import { POLICY_MEMORIES, type PolicyMemory, type PolicyTheme } from "./pools.ts
 
 /** A storm and what follows lasts minutes, in which its policy must not change. */
 const STORMS_SECONDS = 45;
-/** Each as often as it stands here. */
+/** Each is drawn in proportion to its entries here. */
 const THEMES: readonly PolicyTheme[] = ["any", "any", "any", "rates", "evictions", "storms", "conditions"];
-/** Faults of nodes, without which nobody is evicted. */
+/** Faults of nodes. Without them no pod is evicted. */
 const OF_NODES: readonly FaultClass[] = ["death", "zoneDeath", "notReady"];
-/** Further faults under which what the checks know of policies still holds. */
+/** Further faults under which the checks of policies are still exact. */
 const OTHERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
   ...BYSTANDERS,
   ...(["zoneDeath", "flapping", "loss", "doubling", "lateness", "crashes", "rollouts", "apiRefusals"] as const),
@@ -24,7 +24,7 @@ const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wron
 /** In how many runs people prove nodes down. */
 const PROVING_SHARE = 0.4;
 
-/** In how many runs with a split bus watches lag behind, so that the sides see different nodes. */
+/** The share of runs with a split bus in which watches lag, so the sides observe different nodes. */
 const LAGGING_SHARE = 0.5;
 /** How far a watch may lag behind then. */
 const LAG_MAX_MS = 4_000;
@@ -44,10 +44,10 @@ const LOST_ZONE_SHARE = 0.06;
 /** In how many runs each pair of durations is said in both orders. */
 const BOTH_ORDERS_SHARE = 0.5;
 
-/** People who do nothing in most runs, and in no run. */
+/** Acts of people that most runs leave out, and those that no run leaves out. */
 const NEVER_SECONDS = 1000;
 const NEVER_EVER_SECONDS = 1_000_000;
-/** How often people act in a run about a memory: those who freeze make the memory of freezes. */
+/** How often people act in a run about a memory. Their freezes create the memory of freezes. */
 const PEOPLE_SECONDS: Readonly<Record<PolicyMemory, number>> = {
   breaker: NEVER_SECONDS,
   storm: NEVER_SECONDS,
@@ -59,11 +59,11 @@ const PEOPLE_SECONDS: Readonly<Record<PolicyMemory, number>> = {
 /** In how many runs a memory is written and read while processes die. */
 const MEMORIES_SHARE = 0.3;
 
-/** In how many of them it is when maintenance held evictions of nodes: drawn apart, and last of all. */
+/** The share of them in which the memory is that of maintenance: drawn separately, and last of all. */
 const HOLDS_SHARE = 0.2;
 const DRAWN_MEMORIES = POLICY_MEMORIES.filter((memory) => memory !== "holds");
 
-/** What a run with policies may draw: a seed from before it was drawn goes without it. */
+/** What a run with policies may draw. A seed from before that does not draw it. */
 interface PolicyDraws {
   /** Whether pairs of durations may be said in both orders. */
   readonly mayHaveBothOrders: boolean;
@@ -95,7 +95,7 @@ export function withPolicies(
   return mayLoseZone && chance("policies/lostZone")() < LOST_ZONE_SHARE ? withLostZone(swarm) : swarm;
 }
 
-/** How a run with policies goes on that nothing disturbs but what it is about. */
+/** The course of a run with policies that has only the disturbance it is about. */
 const CALM = { isProving: false, isRemediating: false, isSplit: false, isExact: true, isChaos: false } as const;
 
 /** The same run about one memory, which nothing else disturbs. */

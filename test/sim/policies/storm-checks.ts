@@ -1,7 +1,9 @@
 /**
- * What follows a storm: an open breaker condemns nobody until it resets, and after a storm nobody is condemned for
- * stormCooldownDuration, then one node of a zone at a time at the secondary rate. A storm is recorded only where the
- * owner of the limits must have noticed it, so each check is a lower bound.
+ * What follows a storm: while a breaker is open, no node is admitted until it resets. After a storm no node is admitted
+ * for stormCooldownDuration, then one node of a zone at a time at the secondary rate. Example: a breaker resets at
+ * second 600 with a cooldown of 120 s and a secondary rate of 0.01 a second; the first node is admitted at 720, the
+ * second at 820. A storm is recorded only where the owner of the limits must have noticed it, so each check is a lower
+ * bound.
  */
 import { BrokenInvariant, type CheckedNode, conditionOf, zoneOf } from "../invariants.ts";
 import type { DomainRates } from "./domain-rates.ts";
@@ -12,12 +14,12 @@ import { StoredStorms } from "./stored-storms.ts";
 
 /** How long a reason has to last until the owner of the limits has noticed it and its memory is stored. */
 const NOTICED_MS = 4_000;
-/** Stamps are whole seconds, and a new owner counts from them. */
+/** A new owner counts from stamps, which are whole seconds. */
 const STAMP_MS = 1_500;
-/** Who waits has been judged so long ago that every process knows it. */
+/** A waiting node was judged so long ago that every process knows it. */
 const WAITS_MS = 2_000;
 
-/** A storm: nobody is condemned before `calmFromMs`, whoever decides. */
+/** A storm: no node is admitted before `calmFromMs`, whichever process decides. */
 interface Storm {
   readonly field: "circuitBreaker" | "maxUnhealthy";
   readonly fromMs: number;
@@ -35,7 +37,7 @@ export interface StormContext {
 export class StormChecks {
   readonly #context: StormContext;
   readonly #trips = new SinceWhen();
-  /** When a breaker may have tripped, in order: an owner of the limits trips it before it permits anybody. */
+  /** When a breaker may have tripped, in order: an owner of the limits trips it before it permits a node. */
   readonly #mayTripMs = new Map<string, readonly number[]>();
   /** Since when nodes wait in their present state of readiness: in direct mode each counts for itself (R5.3). */
   readonly #waiting = new SinceWhen();
@@ -49,7 +51,7 @@ export class StormChecks {
     this.#stored = new StoredStorms(context.view.run.world);
   }
 
-  /** Whether the last storm of a policy may still hold nodes back. */
+  /** Whether the last storm of a policy may still block nodes. */
   isOver(policy: string, { breaker, stormCooldownMs }: PolicyState): boolean {
     const { nowMs } = this.#context.view;
     const storm = this.#storms.get(policy);
@@ -75,7 +77,7 @@ export class StormChecks {
     }
   }
 
-  /** A node was admitted to which a policy alone applies. */
+  /** A node with one policy was admitted for eviction. */
   check(policy: string, node: CheckedNode): void {
     const { view } = this.#context;
     this.#checkStored(policy, node);
@@ -131,7 +133,7 @@ export class StormChecks {
     );
   }
 
-  /** A breaker trips when its window is full and one more node waits that nothing else holds back. */
+  /** A breaker trips when its window is full and one more node waits that nothing else blocks. */
   #noteTrip(policy: string, state: PolicyState): void {
     const { view } = this.#context;
     const { nowMs } = view;
@@ -151,7 +153,7 @@ export class StormChecks {
     });
   }
 
-  /** Notes a moment at which a breaker may trip, and forgets those whose storm and its cooldown are over. */
+  /** Notes a moment at which a breaker may trip, and forgets those with a storm and a cooldown that are over. */
   #noteMayTrip(policy: string, state: PolicyState): void {
     const { nowMs } = this.#context.view;
     const overMs = nowMs - (state.breaker?.resetAfterMs ?? 0) - 2 * (state.stormCooldownMs ?? 0);
@@ -181,14 +183,14 @@ export class StormChecks {
     const settledMs = nowMs - view.settleMs;
     if (breaker === null || view.wasDisturbed(settledMs) || view.onlyPolicy(pool, settledMs) !== policy) return false;
     if (view.steady(policy, limitsOf, settledMs) === null || !this.isOver(policy, state)) return false;
-    // The cooldown of an earlier storm may hold back now.
+    // The cooldown of an earlier storm may still block nodes.
     const openMs = nowMs - breaker.resetAfterMs;
     if ((state.stormCooldownMs ?? 0) > 0 && this.#mayHaveTripped(policy, Number.NEGATIVE_INFINITY) <= openMs)
       return false;
     if (limits.tooUnhealthy.of(policy) !== null || view.wasFrozen(pool, nowMs - view.unknownMs)) return false;
     const selected = view.selected(pool);
     const admitted = selected.filter((each) => view.isAdmitted(each)).length;
-    // A budget that holds now and then may hold back now.
+    // A budget with a schedule may block nodes now.
     const always = { ...state, budgets: state.budgets.map((budget) => ({ ...budget, eachMinuteMs: null })) };
     if (admitted >= budgetMost(always, selected.length, nowMs, nowMs)) return false;
     const inWindow = limits.admittedSince(policy, pool, nowMs - breaker.durationMs + view.skewMs + STAMP_MS);

@@ -16,7 +16,7 @@ const WAVES = [80, 130, 200, 260];
 const LAG_MAX_MS = 4_000;
 const AT_ONCE = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 
-/** For how many seconds a node fails, at least and at most: while limits hold it, or until its pods go. */
+/** For how many seconds a node fails, at least and at most: while limits block it, or until its pods are evicted. */
 const FAILED_SECONDS = { briefly: [30, 60], forLong: [60, 120] } as const;
 
 /** Runs a fleet whose policies have these limits. */

@@ -1,6 +1,7 @@
 /**
- * Waves of failures that fill the memory of a breaker: nodes of each pool fall silent, are tainted and come back; then
- * every process is killed, so that what the breaker counts is what the next owner was handed; then others fall silent.
+ * Waves of failures that fill the memory of a breaker. Nodes of each pool stop sending heartbeats, are tainted and
+ * return. Then every process is killed: the breaker now counts only what the next owner read from the memory. Then
+ * other nodes stop sending heartbeats.
  */
 import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
 import { between } from "../chance.ts";

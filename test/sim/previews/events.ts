@@ -8,11 +8,11 @@ import type { Preview } from "../../../services/cli/preview/preview.ts";
 export interface PreviewedEvent {
   readonly what: string;
   readonly afterMs: number;
-  /** Set in a preview that knows only the earliest instant, so that it may come later or not at all. */
+  /** Set in a preview that knows only the earliest instant: the event may come later or not at all. */
   readonly isEarliest?: true;
 }
 
-/** How far from its preview an event may be: stamps of the API are whole seconds, and requests take a moment. */
+/** How far from its preview an event may be: stamps of the API are whole seconds, and requests need a moment. */
 const OFF_MS = 1_100;
 
 /** The events by their kinds. */

@@ -36,7 +36,7 @@ const SETTLED_POLICIES_SECONDS = [110, 140] as const;
 /** In how many runs a node has failed before, and how long before: for half of any grace, or it seems to be alive. */
 const UNDER_WAY_SHARE = 0.3;
 const EARLIER_SECONDS = [31, 58] as const;
-/** In how many runs the preview asks a running process what counts against the rates of evictions. */
+/** The share of runs in which the preview reads from a running process what counts against the rates of evictions. */
 const ASKING_SHARE = 0.7;
 
 interface NamedPolicy {
@@ -52,7 +52,9 @@ interface Expected {
   readonly wrongReason: string | null;
 }
 
-/** Lets it happen when the cluster has settled. The returned function holds it against the preview, then ends it. */
+/**
+ * Causes the failure when the cluster has settled. The returned function compares it with the preview, then ends it.
+ */
 export function failAsPreviewed(reach: Reach, random: Random): Stop {
   const { world, count } = reach;
   const { clock } = world;
@@ -84,7 +86,7 @@ export function failAsPreviewed(reach: Reach, random: Random): Stop {
   };
 }
 
-/** A whole zone, or some of its nodes. */
+/** A complete zone, or some of its nodes. */
 function failingOf(reach: Reach, random: Random): readonly SimulatedKubelet[] {
   const kubelets = kubeletsOf(reach, 1);
   return kubelets.slice(0, random() < 0.3 ? kubelets.length : between(random, 1, kubelets.length));
@@ -98,12 +100,12 @@ function snapshotOf(world: World, done: (snapshot: Snapshot) => void): void {
   takeSnapshot({ kube, clock, configured: [], profile: swarm.profile }, done);
 }
 
-/** The policies none of whose evictions counts, as a running process reports. */
+/** The policies without an eviction that counts, as a running process reports. */
 function idleIn({ processes }: Reach): ReadonlySet<string> {
   return idleOf(processes.flatMap(({ ledger }) => ledger?.policies() ?? []));
 }
 
-/** The preview with the flags of the run, as it takes them from a running process. */
+/** The preview with the flags of the run, as it reads them from a running process. */
 function previewOfFailure(
   world: World,
   snapshot: Snapshot,

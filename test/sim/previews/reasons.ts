@@ -1,4 +1,4 @@
-/** Whether the reasons of a preview are true of the cluster: what holds a node back, and what its pods tolerate. */
+/** Whether the reasons of a preview are true of the cluster: what blocks a node, and what its pods tolerate. */
 import type { Preview, PreviewedNodeReport, PreviewedPodReport } from "../../../services/cli/preview/preview.ts";
 import { type CheckedPod, isOfDaemonSet } from "../invariants.ts";
 import { SETS } from "../policies/explained-policies.ts";
@@ -20,7 +20,7 @@ export function reasonProblem(preview: Pick<Preview, "nodes" | "pods">, cluster:
   return wrongPod === undefined ? null : `${wrongPod.name}: "${wrongPod.why}" is not so`;
 }
 
-/** Whether the policy that holds a node back sets the named field. What nothing is said of is not wrong. */
+/** Whether the policy that blocks a node sets the named field. A node without a reason passes. */
 function isHeldSo({ heldBy }: PreviewedNodeReport, { policies }: ReasonedCluster): boolean {
   const [, field = "", name = ""] = /^(\S+) of (\S+)$/.exec(heldBy ?? "") ?? [];
   const policy = policies.get(name);

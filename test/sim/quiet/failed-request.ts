@@ -32,7 +32,7 @@ const TARGETS: readonly Target[] = [
   { verbs: ["watch"], storage: null, nthMax: 1 },
   { verbs: ["create", "update", "patch", "delete"], storage: null, nthMax: 60 },
 ];
-/** The resources whose watches end, so that they are listed or watched again. */
+/** The resources with watches that end: they are listed or watched again. */
 const WATCHED: readonly StorageName[] = ["nodes", "pods", "leases"];
 
 /** The refusals of an API server that is well a moment later, or of a webhook. */
@@ -55,7 +55,7 @@ export interface FailedRequest {
   readonly isOfView: boolean;
 }
 
-/** Makes one request fail. The returned function takes the fault back if it has not been met. */
+/** Makes one request fail. The returned function removes the fault if no request has met it. */
 export function failOneRequest(reach: Reach, random: Random): Stop {
   const { world, count } = reach;
   const target = oneOf(random, TARGETS);

@@ -153,7 +153,7 @@ function deny({ world }: Reach, when: (call: Call) => boolean): void {
   world.api.faults.add({ fault, when: (call) => world.writer !== "" && when(call) });
 }
 
-/** A webhook without pods holds every write to a node, or to the pods of a node. */
+/** A webhook without pods blocks every write to a node, or to the pods of a node. */
 function heldWrites(reach: Reach, random: Random): LastingFault {
   const { world } = reach;
   const { name } = world.anyKubelet(random);

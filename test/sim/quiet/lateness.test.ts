@@ -9,7 +9,7 @@ import { Lateness } from "./lateness.ts";
 const S = 1000;
 /** Two seconds for messages and requests, and one for another node of the zone. */
 const WAY_S = 3;
-/** The pause that a server asks for, and that of the requester. */
+/** The pause that a server requests, and that of the requester. */
 const RETRY_S = 3;
 
 function wrongOf(kind: WrongKind, node = "zone-1-n1"): Wrong {

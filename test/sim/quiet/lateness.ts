@@ -13,7 +13,7 @@ import type { World } from "../world.ts";
  * second that stamps cut off.
  */
 const WAY_MS = 2_000;
-/** The pause that an API server asks for, beside that of Vigil's own retry. */
+/** The pause that an API server requests, beside that of Vigil's own retry. */
 const RETRY_AFTER_MS = 1_000;
 
 /** The subjects of outcomes of writes, and of the pulses of observers. */
@@ -53,7 +53,7 @@ export class Lateness {
     return subject.startsWith(OUTCOMES) || (this.#lagMs > 0 && subject.startsWith(PULSES));
   }
 
-  /** Takes the outcome of a write, or the pulse of an observer. */
+  /** Records the outcome of a write, or the pulse of an observer. */
   onMessage(message: AnyMessage): void {
     if (message.type === "done.write") this.#written(message.body);
     else if (message.type === "observed.pulse") this.#pulsed(message.body);
@@ -73,7 +73,7 @@ export class Lateness {
     return lastingFault === null ? [...found] : found.filter((wrong) => !lastingFault.excuses(wrong));
   }
 
-  /** Takes what is wrong now. */
+  /** Records what is wrong now. */
   look(found: readonly Wrong[], processes: readonly Reporting[]): void {
     const nowMs = this.#world.clock.wallMs();
     this.#lookForWarning(nowMs, processes);

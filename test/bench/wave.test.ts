@@ -36,7 +36,7 @@ describe("a wave of evictions", () => {
     expect(meanStagesMs(evictions)).toEqual([15, 50, 85, 200]);
   });
 
-  test("has no mark on a server where nobody sets one", () => {
+  test("has no mark on a server where no controller sets one", () => {
     expect(stagesOf(WAVE, [deletion("a", 100, 300)])).toEqual([[100, 100, 100, 300]]);
   });
 

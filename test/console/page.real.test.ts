@@ -369,7 +369,7 @@ describeWithChromium("the dashboard in a browser", () => {
 
   test("says so where Vigil works beside upstream", async () => {
     await openDashboard({ beside: true });
-    await shows("badges", /^beside kube-controller-manager: nobody is evicted$/);
+    await shows("badges", /^beside kube-controller-manager: no pod is evicted$/);
   });
 
   test("explains a node, and reports a pod that is not found", async () => {

@@ -44,7 +44,7 @@ describeWithNats("a fleet of two processes, each at a NATS server of its own", (
     for (const server of servers) await server.stop();
   });
 
-  test("that is partitioned writes nothing wrong and is whole soon after", { timeout: LONG_TEST_MS }, () =>
+  test("that is partitioned writes nothing wrong and recovers soon after", { timeout: LONG_TEST_MS }, () =>
     expectRecovery(world, GRACE_MS, {
       logged: { a: SILENT, b: SILENT },
       leavesMember: true,

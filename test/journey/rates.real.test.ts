@@ -59,7 +59,7 @@ describeWithKube("the eviction rate of a policy on a real kube-apiserver", () =>
     rmSync(folder, { recursive: true });
   });
 
-  test("is kept over kill -9, and holds back nobody else", async () => {
+  test("is kept over kill -9, and delays no other pod", async () => {
     await until("the pod without a policy has gone", () => record.deletedAt.has("free"), WITHIN);
     expect(evicted()).toBe(0);
     await until("two pods have gone", () => evicted() === 2, WITHIN);

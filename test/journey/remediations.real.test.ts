@@ -211,7 +211,7 @@ function journey(open: () => Promise<StageServer>): void {
     await until("the object is gone", async () => (await objects()).length === 0, WITHIN);
   }, 240_000);
 
-  test("time out where nobody answers, and say that none is left", async () => {
+  test("time out where no controller answers, and say that none is left", async () => {
     stage.silence("gpu-0");
     const isTimedOut = async () =>
       (await objects()).some(({ metadata }) => metadata.annotations?.[TIMED_OUT] !== undefined);

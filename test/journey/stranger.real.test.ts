@@ -82,7 +82,7 @@ function stranger(): void {
     await until(() => `${node} is explained by ${pattern}; it is ${answer}`, isExplained, { withinMs: TYPED_MS });
   };
 
-  test("silences a zone and reads why nobody there is evicted", TRIED, async () => {
+  test("silences a zone and reads why no pod there is evicted", TRIED, async () => {
     expect(await type(printed(/^ {2}(.* hollow stop .*)$/m))).toMatch(/^stop reached 20 nodes;/);
     await explained("node-b-01", /Node node-b-01 has been unknown since[\s\S]*FullDisruption/);
   });

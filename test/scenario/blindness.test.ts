@@ -169,7 +169,7 @@ describe("the observer", () => {
     expectLiveNodesWell(fixture);
   });
 
-  test("is away for a minute: every node gets its whole grace again", () => {
+  test("is away for a minute: every node gets its full grace again", () => {
     const fixture = createFixture();
     const { cluster, doomed } = fixture;
     const first = cluster.start(OBSERVER, { member: "observer-1" });

@@ -52,7 +52,7 @@ describe("evictions.maxPerMinute", () => {
     expect(world.deleted.map(({ name }) => name)).toEqual(["pod-0"]);
   });
 
-  test("holds nobody back below it", () => {
+  test("delays no pod below it", () => {
     const world = ratedWorld({ evictions: { maxPerMinute: 5 } });
     world.taint("a-0", [MAINTENANCE]);
     world.advance(1 * S);
@@ -69,7 +69,7 @@ describe("evictions.maxPerMinute", () => {
     expect(world.deleted).toHaveLength(3);
   });
 
-  test("of 0 evicts nobody", () => {
+  test("of 0 evicts no pod", () => {
     const world = ratedWorld({ evictions: { maxPerMinute: 0 } });
     world.taint("a-0", [MAINTENANCE]);
     world.advance(10 * MINUTE);
@@ -192,7 +192,7 @@ function freezeAll(world: EvictionWorld, pauseRequests: readonly object[]): void
   if (created.outcome !== "ok") world.patch(FREEZE_CONFIG_MAP, { data });
 }
 
-test("a pod that its disruption budget keeps takes nobody else's place", () => {
+test("a pod that its disruption budget keeps takes no other pod's place", () => {
   const world = ratedWorld({ evictions: { method: "Evict", maxPerMinute: 1 }, pods: 2 });
   world.api.faults.add({
     fault: { kind: "status", code: 429 },
@@ -224,7 +224,7 @@ test("drains of direct mode are paced as well", () => {
   expect(mostInAMinute(world.deleted)).toBe(2);
 });
 
-test("a drain that is halted leaves the queue, and nobody of it is evicted", () => {
+test("a drain that is halted leaves the queue, and no pod of it is evicted", () => {
   const world = ratedWorld({ evictions: { maxPerMinute: 2 }, profile: { evictionMode: "direct" } });
   world.silence(["a-0"]);
   while (world.deleted.length < 2) world.advance(1 * S);
@@ -271,7 +271,7 @@ test.each([110, 130, 150, 170, 190, 210])("a permit is not taken back by a faile
   expect(mostInAMinute(world.deleted)).toBe(1);
 });
 
-test("beside upstream nobody counts evictions", () => {
+test("beside upstream no process counts evictions", () => {
   const world = ratedWorld({ evictions: { maxPerMinute: 1 }, profile: { upstream: "beside" } });
   expect(world.published("judged.evictions")).toEqual([]);
 });

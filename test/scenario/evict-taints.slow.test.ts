@@ -131,7 +131,7 @@ describe.each(lives)("%s", (_what, pass) => {
   });
 });
 
-test("when the last NoExecute taint goes, cancelled countdowns are published (R8.12)", () => {
+test("the removal of the last NoExecute taint publishes cancelled countdowns (R8.12)", () => {
   const world = cluster(3);
   world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
   world.taint("a-0", [MAINTENANCE]);
@@ -191,7 +191,7 @@ test("the same observation twice moves no deadline and publishes nothing (P10)",
   expect(world.published("judged.pod")).toHaveLength(2);
 });
 
-test("a writer that does not know the policies evicts nobody", () => {
+test("a writer that does not know the policies evicts no pod", () => {
   const world = new EvictionWorld();
   world.addZone("a", 1);
   world.addTolerantPod("a-0", "web");

@@ -163,7 +163,7 @@ describe.each(lives)("%s", (_what, pass) => {
   });
 });
 
-test("when a halt ends every node gets its whole grace again (R6.11, R6.17)", () => {
+test("when a halt ends every node gets its full grace again (R6.11, R6.17)", () => {
   const world = disrupted({ a: 2 }, { a: 2 });
   world.register("x", { "node.kubernetes.io/exclude-disruption": "" });
   world.advance(20 * S);

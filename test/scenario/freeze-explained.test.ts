@@ -136,7 +136,7 @@ test("of a node with two policies the one whose maintenance holds it is named", 
   expect(sentencesNow().filter((text) => text.startsWith("It has been frozen"))).toEqual([]);
 });
 
-test("the history of a pod says when its countdown stood still", () => {
+test("the history of a pod says when its countdown was frozen", () => {
   const world = new FrozenWorld();
   const left = wholeSeconds(world.leftMs());
   world.request({ name: "alice", since: world.at() });

@@ -20,7 +20,7 @@ type Ending = (leader: Candidate) => void;
 const ENDINGS: readonly (readonly [string, number, Ending])[] = [
   ["is killed", TAKEOVER_MS, (leader) => leader.kill()],
   ["leaves", S, (leader) => leader.election.release(() => leader.kill())],
-  ["stands still for ever", TAKEOVER_MS, (leader) => leader.standstill.begin()],
+  ["is suspended for ever", TAKEOVER_MS, (leader) => leader.standstill.begin()],
   ["is cut off", TAKEOVER_MS, (leader) => void leader.path.sever("silent")],
   ["is refused", TAKEOVER_MS, (leader) => void leader.path.sever("refused")],
 ];
@@ -98,7 +98,7 @@ describe.each(ENDINGS)("a leader that %s", (_how, takeoverMs, end) => {
   });
 });
 
-describe("a leader that stood still past its Lease", () => {
+describe("a leader that was suspended past its Lease", () => {
   test("writes nothing when it wakes", () => {
     world.addTolerantPod("a-0", "patient");
     silence("a-0");
@@ -115,7 +115,7 @@ describe("a leader that stood still past its Lease", () => {
     expect(world.foreignWrites()).toEqual([]);
   });
 
-  test("writes nothing where nobody leads", () => {
+  test("writes nothing where no process leads", () => {
     world.candidates.get("second")?.kill();
     world.advance(20 * S);
     silence("a-0");
@@ -130,7 +130,7 @@ describe("a leader that stood still past its Lease", () => {
   });
 });
 
-test("a leader that stood still for 5 s goes on", () => {
+test("a leader that was suspended for 5 s continues", () => {
   leader.standstill.begin();
   world.advance(5 * S);
   leader.standstill.end();

@@ -150,7 +150,7 @@ describe("a silent node", () => {
     expect(world.says()).toMatch(/It would carry .*out-of-service/);
   });
 
-  test("is declared once, although somebody takes the taint off", async () => {
+  test("is declared once, although a user removes the taint", async () => {
     const world = new ProofWorld();
     await world.prove();
     world.advance(2 * S);
@@ -171,7 +171,7 @@ describe("a silent node", () => {
   });
 });
 
-describe("the taint goes", () => {
+describe("the taint ends", () => {
   async function out(spec: Partial<NodePolicySpec> = {}): Promise<ProofWorld> {
     const world = new ProofWorld(spec);
     await world.prove();
@@ -303,7 +303,7 @@ describe("a proof is refused", () => {
     expect(world.annotations()).toEqual([]);
   });
 
-  test("of before its silence, also if somebody wrote it by hand", () => {
+  test("of before its silence, also if a user wrote it by hand", () => {
     const world = new ProofWorld();
     const proof = { proof: "Manual", by: "script", at: "2025-12-31T00:00:00Z", reason: "power off" };
     world.patch(NODE, { metadata: proofMetadata(JSON.stringify(proof)) });

@@ -450,7 +450,7 @@ describe("beside upstream", () => {
     expect(besideWorld({}).objects("Reboot")).toEqual(["a-0"]);
   });
 
-  test("limits hold it back, because nobody counts them", () => {
+  test("limits block it, because no process counts them", () => {
     const world = besideWorld({ budgets: [{ nodes: 5 }] });
     expect(world.objects("Reboot")).toEqual([]);
     expect(world.says()).toContain("a limit, which no process counts with --upstream=beside");

@@ -159,7 +159,7 @@ describe("the lease of a silent node", () => {
     expect(details(world).at(-1)).toContain("its lease was renewed at");
   });
 
-  test("says nothing about a taint of somebody else", () => {
+  test("says nothing about a taint of another client", () => {
     const world = silentWorld();
     world.kubelet("a-0").renew();
     world.taint("a-0", [{ key: "maintenance", effect: "NoExecute" }]);

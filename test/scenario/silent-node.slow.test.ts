@@ -215,7 +215,7 @@ test("a node that posts within its startup grace is Ready, with the shorter grac
   expect(cluster.conditions("node-1")).toContain("Ready=Unknown");
 });
 
-test("a node replaced under its name is a new node with a whole grace (unlike R2.16)", () => {
+test("a node replaced under its name is a new node with a full grace (unlike R2.16)", () => {
   const { cluster } = silentCluster();
   cluster.advance(49_000);
   cluster.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "node-1" } });

@@ -41,7 +41,7 @@ function untilFirstTaint(world: EvictionWorld): void {
 
 const grants = (world: EvictionWorld) => world.published("asked.taint").filter(({ body }) => body.why === "granted");
 
-test("a node-writer that stood still taints no node that was granted before a halt", () => {
+test("a node-writer that was suspended taints no node that was granted before a halt", () => {
   const { world, standstill } = withWriter("node-writer", {});
   untilFirstTaint(world);
   standstill.begin();
@@ -53,7 +53,7 @@ test("a node-writer that stood still taints no node that was granted before a ha
   expect(world.tainted).toHaveLength(1);
 });
 
-test("a node-writer that stood still taints at the rate, and every node in the end", () => {
+test("a node-writer that was suspended taints at the rate, and every node in the end", () => {
   const { world, standstill } = withWriter("node-writer", {});
   untilFirstTaint(world);
   standstill.begin();
@@ -77,7 +77,7 @@ function drainDuringStandstill(): ReturnType<typeof withWriter> {
   return { world, standstill };
 }
 
-test("a pod-writer that stood still deletes no pod whose drain a halt has cancelled", () => {
+test("a pod-writer that was suspended deletes no pod whose drain a halt has cancelled", () => {
   const { world, standstill } = drainDuringStandstill();
   expect(world.published("asked.eviction").length).toBeGreaterThan(0);
   halt(world);
@@ -86,7 +86,7 @@ test("a pod-writer that stood still deletes no pod whose drain a halt has cancel
   expect(world.deleted).toEqual([]);
 });
 
-test("a pod-writer that stood still deletes the pods of a drain that goes on", () => {
+test("a pod-writer that was suspended deletes the pods of a drain that goes on", () => {
   const { world, standstill } = drainDuringStandstill();
   standstill.end();
   expect(world.deleted).toEqual([]);

@@ -61,7 +61,7 @@ function expectFound(world: StandstillWorld, name: string): void {
 }
 
 describe("a process with all services", () => {
-  test.each([12, 65, 600])("that stood still %i s judges nothing wrongly", (seconds) => {
+  test.each([12, 65, 600])("that was suspended for %i s makes no false verdict", (seconds) => {
     const world = together();
     world.stopFor(["all"], seconds * S);
     world.advance(AFTERWARDS_MS);
@@ -77,7 +77,7 @@ describe("a process with all services", () => {
 });
 
 describe.each(SPLIT)("in a split fleet, %s", (member) => {
-  test("that stood still 12 s judges nothing wrongly", () => {
+  test("that was suspended for 12 s makes no false verdict", () => {
     const world = split();
     world.stopFor([member], 12 * S);
     world.advance(AFTERWARDS_MS);
@@ -94,7 +94,7 @@ describe.each(SPLIT)("in a split fleet, %s", (member) => {
   });
 });
 
-test("an observer that stood still does not claim to have observed the time before", () => {
+test("an observer that was suspended does not claim to have observed the time before", () => {
   const world = split();
   world.stopFor(["observer"], 65 * S);
   const wokenMs = world.clock.monotonicMs();
@@ -107,7 +107,7 @@ test("an observer that stood still does not claim to have observed the time befo
   expect(Math.max(...excessMs)).toBeLessThan(1);
 });
 
-test("an observer that stood still lists everything again: its watches may have broken", () => {
+test("a suspended observer lists everything again: its watches may have broken", () => {
   const world = split();
   const listed: string[] = [];
   world.api.faults.add({
@@ -135,14 +135,14 @@ test("processes that all stand still together judge nothing wrongly", () => {
 });
 
 describe.each(["p1", "p2", "p3"])("of three processes, %s", (member) => {
-  test.each([4, 12, 65])("that stood still %i s judges nothing wrongly", (seconds) => {
+  test.each([4, 12, 65])("that was suspended for %i s makes no false verdict", (seconds) => {
     const world = shared();
     world.stopFor([member], seconds * S);
     world.advance(AFTERWARDS_MS);
     expectNothingFalse(world);
   });
 
-  test("that stood still delays a verdict by at most a takeover", () => {
+  test("that was suspended delays a verdict by at most a takeover", () => {
     const world = shared();
     world.stopFor([member], 65 * S, "b-1");
     world.advance(LISTENING_MS + GRACE_MS + WRITE_MS);
@@ -150,7 +150,7 @@ describe.each(["p1", "p2", "p3"])("of three processes, %s", (member) => {
   });
 });
 
-describe.each(["stop", "stop, wall is set"] as const)("on a machine that stood still (%s)", (clocks) => {
+describe.each(["stop", "stop, wall is set"] as const)("on a suspended machine (%s)", (clocks) => {
   test("one process misjudges none, finds the dead", () => {
     const world = together(clocks);
     world.stopFor(["all"], 65 * S, "b-1");

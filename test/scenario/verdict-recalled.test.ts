@@ -70,7 +70,7 @@ test.each([
   expect(world.conditions("x")).toContain("Ready=Unknown");
 });
 
-test("a verdict not yet written when Vigil syncs again waits a whole grace after that", () => {
+test("a verdict not yet written when Vigil syncs again waits a full grace after that", () => {
   const { world, mend } = unwritable();
   world.silence(["x"]);
   world.advance(60 * S);

@@ -230,7 +230,7 @@ describe("a verdict in a split", () => {
   });
 
   it.each([
-    ["of an observer that nobody follows", verdict({ from: "p3" }), "after 10000 ms"],
+    ["of an observer that no reader follows", verdict({ from: "p3" }), "after 10000 ms"],
     ["that later ones have followed", verdict({ act: "hear" }), "after 10000 ms"],
     ["while no pulse comes", verdict({ laterMs: pulseTimeoutMs - S }), "after"],
   ])("is caught with a heartbeat %s", (_what, late, problem) => {

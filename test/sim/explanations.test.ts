@@ -33,7 +33,7 @@ function forgedAsk(node: string): AnyMessage {
   return { type: "asked.label", id: "node@thief:0:1", source: "node@thief", at: 0, cause: null, body };
 }
 
-describe("a process waits for a whole view", () => {
+describe("a process waits for a complete view", () => {
   /** Whether a process still waits after its ledger reports this about the only node. */
   function isWaiting(explained: FactualExplanation | null): boolean {
     const reader: Partial<LedgerReader> = { explainNode: () => explained };

@@ -59,7 +59,7 @@ it("a restored backup takes the heartbeats since then away", () => {
   expect(heard.isRenewedWithin("n1", [100 * S, 204 * S])).toBe(false);
 });
 
-it("a countdown stands still in an outage, and may end a grace after it", () => {
+it("a countdown is frozen in an outage, and may end a grace after it", () => {
   const heard = heardIn([
     [0, 100],
     [700, 720],

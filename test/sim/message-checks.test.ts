@@ -73,7 +73,7 @@ describe("a request to evict", () => {
     expect(() => stage.evict()).toThrow("without a pulse");
   });
 
-  it("passes if its process's clock stood still for that time", () => {
+  it("passes if its process's clock was suspended for that time", () => {
     const stage = new Stage();
     stage.hearPulse();
     const resume = stage.clock.suspend();

@@ -26,7 +26,7 @@ test("pulses that come in time leave no gap", () => {
   expect(times()).toEqual([]);
 });
 
-test("a gap lasts from the last whole pulse to the second whole one", () => {
+test("a gap lasts from the last complete pulse to the second complete one", () => {
   const { pulse, times } = stage();
   pulse(PERIOD_MS);
   pulse(PERIOD_MS, { synced: false });

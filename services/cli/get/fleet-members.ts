@@ -157,7 +157,7 @@ function keyOf({ member, clusterUid }: Pick<MemberReport, "member" | "clusterUid
 
 function leaderText({ isItself, member }: NonNullable<MemberReport["leader"]>): string {
   if (isItself) return "leads";
-  return member === null ? "standby; nobody leads" : `standby; ${member} leads`;
+  return member === null ? "standby; no process leads" : `standby; ${member} leads`;
 }
 
 /** The table of members. */

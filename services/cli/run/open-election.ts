@@ -76,13 +76,13 @@ export function electionOf(settings: ProcessSettings, io: ElectionIo): ProcessEl
 export function electionCheck({ leads, holder }: ElectionReport): Check {
   const name = "leader-election";
   if (leads) return { name, problem: null, note: "this process leads" };
-  const leader = holder === null ? "nobody leads yet" : `${memberOf(holder)} leads`;
+  const leader = holder === null ? "no process leads yet" : `${memberOf(holder)} leads`;
   return { name, problem: null, note: `standby: ${leader}` };
 }
 
 /** Why a standby does not speak for the cluster, and which process does; null for the leader. */
 export function standbyProblem({ leads, holder }: ElectionReport): string | null {
   if (leads) return null;
-  const leader = holder === null ? "nobody leads yet" : `ask ${memberOf(holder)}, which leads`;
+  const leader = holder === null ? "no process leads yet" : `ask ${memberOf(holder)}, which leads`;
   return `this process stands by, and decides nothing: ${leader}`;
 }

@@ -233,7 +233,7 @@ function runningGauge(metrics: Metrics): ReturnType<Metrics["gauge"]> {
 
 /** Counts log lines that cannot be written. */
 function droppedLines(metrics: Metrics): () => void {
-  const help = "Log lines that standard error did not take, because its disk was full or nobody read it.";
+  const help = "Log lines that standard error did not take, because its disk was full or no process read it.";
   const counter = metrics.counter({ name: "vigil_log_lines_dropped_total", help });
   counter.add(0);
   return () => counter.add(1);

@@ -55,7 +55,7 @@ function headOf({ answer }: TopState, { server }: Screen): Line[] {
   const { about, overview, messagesPerSecond } = answer;
   const { ready, notReady, unknown, starting } = overview.nodes;
   const shadow = about.shadow ? " · shadow: nothing is written" : "";
-  const beside = about.beside ? " · beside kube-controller-manager: nobody is evicted" : "";
+  const beside = about.beside ? " · beside kube-controller-manager: no pod is evicted" : "";
   const rate = messagesPerSecond === null ? "" : ` · ${Math.round(messagesPerSecond)} messages/s`;
   const nodes = `${ready} ready · ${notReady} not ready · ${unknown} unknown · ${starting} starting`;
   return [

@@ -36,7 +36,7 @@ type ScopeValues = Readonly<ValuesOf<typeof SCOPE>>;
 /** The verb that freezes nodes. */
 export const freezeVerb: Verb = defineVerb({
   name: "freeze",
-  summary: "evict nobody and taint nothing NoExecute, until thawed; healing goes on",
+  summary: "evict no pod and taint nothing NoExecute, until thawed; healing goes on",
   liveNames: new Map([["--policy", "policies"]]),
   settings: SETTINGS,
   examples: [

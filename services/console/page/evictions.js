@@ -20,7 +20,7 @@ function reason({ waits }) {
   const { policy, field, place, waiting, behind, lease } = waits;
   if (field === null) return [", for the eviction rate of ", ...policyParts(policy)];
   const where = place === null ? `behind ${behind} of ${waiting}` : `number ${place} of ${waiting}`;
-  const holder = lease === undefined ? [] : [`; ${lease.holder ?? "nobody"} holds the Lease`];
+  const holder = lease === undefined ? [] : [`; ${lease.holder ?? "no process"} holds the Lease`];
   return [`, ${where} for ${field} of `, ...policyParts(policy), ...holder];
 }
 

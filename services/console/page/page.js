@@ -142,7 +142,7 @@ const about = await (await fetch("/api/about")).json();
 byId("about").textContent = `cluster ${about.cluster}, member ${about.member}`;
 byId("badges").replaceChildren(
   ...(about.shadow ? [element("span", "badge", "shadow: nothing is written")] : []),
-  ...(about.beside ? [element("span", "badge", "beside kube-controller-manager: nobody is evicted")] : []),
+  ...(about.beside ? [element("span", "badge", "beside kube-controller-manager: no pod is evicted")] : []),
 );
 byId("pause").addEventListener("click", ({ currentTarget }) => {
   currentTarget.ariaPressed = String(!isPaused());

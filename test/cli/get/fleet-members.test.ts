@@ -40,7 +40,7 @@ test("a process that shares its bus with no other is its own fleet", async () =>
 test.each([
   [{ leads: true, holder: "m-0_1a" }, SERVICE_NAMES.length, "all (leads)"],
   [{ leads: false, holder: "m-1_2b" }, 1, "all (standby; m-1 leads)"],
-  [{ leads: false, holder: null }, 1, "all (standby; nobody leads)"],
+  [{ leads: false, holder: null }, 1, "all (standby; no process leads)"],
 ])("a process in an election says who leads: %j", async (election, services, text) => {
   const clock = new VirtualClock();
   const io = { clock, log: silentLog, metrics: createMetrics(), cluster: "c", transport: memoryTransport(clock) };

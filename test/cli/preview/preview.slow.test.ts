@@ -30,7 +30,7 @@ describe("a preview comes true", () => {
     expectToHold(preview, world, fromMs);
   });
 
-  test("of all zones: nobody is evicted", () => {
+  test("of all zones: no pod is evicted", () => {
     const world = previewWorld();
     const all = ["a", "b", "c"].flatMap((zone) => [0, 1, 2, 3, 4, 5].map((index) => `${zone}-${index}`));
     const names = all.filter((name) => snapshotOf(world).nodes.some(({ node }) => node === name));

@@ -80,7 +80,7 @@ describe("flags that could make two leaders, or none, are refused", () => {
 test.each([
   [{ leads: true, holder: "m-0_1a" }, null],
   [{ leads: false, holder: "m-1_2b" }, "this process stands by, and decides nothing: ask m-1, which leads"],
-  [{ leads: false, holder: null }, "this process stands by, and decides nothing: nobody leads yet"],
+  [{ leads: false, holder: null }, "this process stands by, and decides nothing: no process leads yet"],
 ])("a standby does not speak for the cluster, and says who does: %j", (report, problem) => {
   expect(standbyProblem(report)).toBe(problem);
 });
@@ -88,7 +88,7 @@ test.each([
 test.each([
   [{ leads: true, holder: "m-0_1a" }, "this process leads"],
   [{ leads: false, holder: "m-1_2b" }, "standby: m-1 leads"],
-  [{ leads: false, holder: null }, "standby: nobody leads yet"],
+  [{ leads: false, holder: null }, "standby: no process leads yet"],
 ])("the probe passes, and says who leads: %j", (report, note) => {
   expect(electionCheck(report)).toEqual({ name: "leader-election", problem: null, note });
 });

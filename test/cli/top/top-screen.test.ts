@@ -97,7 +97,7 @@ test("zones by trouble, then the troubled nodes with their countdowns", () => {
 
 test.each([
   [{ shadow: true }, "shadow: nothing is written"],
-  [{ beside: true }, "beside kube-controller-manager: nobody is evicted"],
+  [{ beside: true }, "beside kube-controller-manager: no pod is evicted"],
 ])("of a process with %o, that it is %s", (mode, words) => {
   const about = { ...ANSWER.about, ...mode };
   expect(shown({ ...STATE, answer: { ...ANSWER, about } })[0]).toBe(`Vigil 0.1.0 · cluster prod · ${words}`);

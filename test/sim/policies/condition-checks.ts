@@ -5,7 +5,7 @@
 import { viewLagMs } from "../fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, taintName } from "../invariants.ts";
 import { policiesOf } from "./api-policies.ts";
-import { leastHeldTimes, type Status } from "./held-time.ts";
+import { leastMaintenanceTimes, type Status } from "./maintenance-time.ts";
 import type { ConditionRule } from "./policy-state.ts";
 import { type PolicyView, RECOVERY_MS, REPEATED_MS } from "./policy-view.ts";
 
@@ -93,7 +93,7 @@ export class ConditionChecks {
     const pool = this.#view.poolOf(name);
     const statuses = this.#statuses.get(`${name} ${HOLD_TYPE}`) ?? [];
     const lagMs = this.#staleMs + (swarm.policies?.isRestarted === true ? RECOVERY_MS : 0);
-    const held = leastHeldTimes({ statuses, snapshots: api.since(0), pool }, lagMs);
+    const held = leastMaintenanceTimes({ statuses, snapshots: api.since(0), pool }, lagMs);
     return held.filter(([fromMs]) => fromMs - lagMs <= knownMs);
   }
 

@@ -90,7 +90,7 @@ describe("a node of a frozen pool that has just left", () => {
     expect(pool.allows(frozenBy("oncall-2"), startMs + 1_000)).toBe(true);
   });
 
-  test("may not be, by somebody else", () => {
+  test("may not be, by another user", () => {
     expect(pool.allows(frozenBy("oncall-3"), startMs + 1_000)).toBe(false);
   });
 

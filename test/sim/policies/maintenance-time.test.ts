@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { PolicySnapshot } from "./api-policies.ts";
 import { endAfter } from "./frozen-time.ts";
-import { leastHeldTimes, type Status } from "./held-time.ts";
+import { leastMaintenanceTimes, type Status } from "./maintenance-time.ts";
 import { policyStateOf } from "./policy-state.ts";
 import { POOL_LABEL } from "./pools.ts";
 
@@ -48,11 +48,14 @@ test.each([
   ["two that may be one for Vigil", [snapshot(0, "20s")], drains([5, 20], [23, 60]), 41],
   ["a hold of one policy after another", [snapshot(0, "60s"), snapshot(20, null, "60s")], drains([10, 30]), 42],
 ])("a countdown of 30 s ends, at the earliest, after %s", (_what, snapshots, statuses, endS) => {
-  const times = leastHeldTimes({ statuses, snapshots, pool: "a" }, LAG_S * S);
+  const times = leastMaintenanceTimes({ statuses, snapshots, pool: "a" }, LAG_S * S);
   expect(endAfter(0, COUNTDOWN_S * S, times)).toBe(endS * S);
 });
 
 test("a policy of another pool holds nothing", () => {
-  const held = leastHeldTimes({ statuses: drains([10, 20]), snapshots: [snapshot(0, "60s")], pool: "b" }, LAG_S * S);
+  const held = leastMaintenanceTimes(
+    { statuses: drains([10, 20]), snapshots: [snapshot(0, "60s")], pool: "b" },
+    LAG_S * S,
+  );
   expect(held).toEqual([]);
 });

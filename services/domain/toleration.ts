@@ -264,14 +264,14 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
 ]);
 
 /** Whether some version of Vigil's rules compares by this operator; one may need a gate. */
-export function isKnownOperator(operator: string): boolean {
+function isKnownOperator(operator: string): boolean {
   return OPERATORS.has(operator);
 }
 
 const EFFECTS: readonly string[] = ["", ...Object.values(TaintEffect)];
 
 /** Whether a toleration of this effect may concern a NoExecute taint: an unknown effect may mean any. */
-export function mayConcernNoExecute(effect: string): boolean {
+function mayConcernNoExecute(effect: string): boolean {
   return effect === "" || effect === TaintEffect.noExecute || !EFFECTS.includes(effect);
 }
 

@@ -59,7 +59,7 @@ describe("a deletion by unreachable", () => {
     expect(deletionAt(151, UNREACHABLE, heard({ own: 100 }))).not.toThrow();
   });
 
-  it("is right once the lease shows a renewal by a clock that was set back", () => {
+  it("is right where its last renewal is by another clock", () => {
     const setBack = heard({ own: 100 });
     setBack.accepted("n1", "lease", 110 * S, -300 * S);
     expect(deletionAt(140, UNREACHABLE, setBack)).not.toThrow();

@@ -60,7 +60,11 @@ test("a time between freezes may be joined unless others are surely shorter", ()
     [70, 90],
     [132, 150],
   ] as const) {
-    times.onSnapshot({ fromMs: since, policies: new Map(), everywhere: [{ name: "oncall", since: null, until: null }] });
+    times.onSnapshot({
+      fromMs: since,
+      policies: new Map(),
+      everywhere: [{ name: "oncall", since: null, until: null }],
+    });
     times.onSnapshot({ fromMs: until, policies: new Map(), everywhere: [] });
   }
   expect(endAfter(0, 45, times.mostTimes([], 1000))).toBe(190);

@@ -4,6 +4,7 @@ import type {
   Kube,
   KubeReviews,
   Metrics,
+  ReadReply,
   Watched,
   WatchOptions,
   WatchSink,
@@ -114,7 +115,13 @@ function provenWatches(
 
 function readShownWith(writer: Writer, proven: ProvenWatches): Kube["readShown"] {
   return (what, ref, done, { place, sentSinceMs = Number.NEGATIVE_INFINITY }) => {
-    writer.read(ref, done, place, () => {
+    const sent = proven[what].expect();
+    const answered = (reply: ReadReply): void => {
+      sent();
+      done(reply);
+    };
+    writer.read(ref, answered, place, () => {
+      sent();
       const view = proven[what].view(sentSinceMs);
       const object = view?.held(what === "pods" ? ref.namespace : "", ref.name) ?? null;
       return view === null || object === null ? null : () => done({ outcome: "shown", object, view });

@@ -11,6 +11,8 @@ const RENEWED_MS = 250;
 /** The pause after a version that the watch did not reach. */
 const PAUSE_MS = 5_000;
 const A: ObjectRef = { kind: "Node", namespace: "", name: "a" };
+/** How many requests a new writer has in flight. */
+const PLACES = 16;
 const PLACE = { urgency: Urgency.status, stepsBefore: 1 } as const;
 
 let stage: ReaderStage;
@@ -121,6 +123,66 @@ describe("of many reads", () => {
     stage.clock.advance(RENEWED_MS - 1);
     expect(read()).toEqual(["12"]);
     expect(lastView()).toMatchObject({ sentAtMs: 0, readAtMs: 2_000 });
+  });
+});
+
+describe("of many reads that wait for other requests", () => {
+  /** The requests that hold every place; the next ones wait. */
+  let held: ScriptedRequest[];
+  beforeEach(() => {
+    const pod = { kind: "Pod", namespace: "default", name: "p" } as const;
+    for (let place = 0; place < PLACES; place++) stage.kube.read(pod, () => {}, { urgency: 0, stepsBefore: 0 });
+    held = Array.from({ length: PLACES }, () => stage.wire.next());
+  });
+
+  /** Gives every place back. */
+  function release(): void {
+    for (const request of held.splice(0)) request.answer(404, {});
+    stage.clock.advance(0);
+    answerReads();
+  }
+
+  test("the proof begins while they wait, and none is sent", () => {
+    expect(read(5)).toEqual([]);
+    expect(looks).toHaveLength(1);
+    present("12");
+    shows("12");
+    release();
+    expect(replies.map((reply) => reply === "live")).toEqual(Array(5).fill(false));
+  });
+
+  test("it is renewed until they are sent, and not afterwards", () => {
+    read(5);
+    for (const version of ["12", "20", "30"]) {
+      expect(looks).toHaveLength(1);
+      present(version);
+      shows(version);
+      stage.clock.advance(RENEWED_MS);
+      answerReads();
+    }
+    present("30");
+    release();
+    expect(replies.map((reply) => reply === "live")).toEqual(Array(5).fill(false));
+    stage.clock.advance(RENEWED_MS);
+    answerReads();
+    expect(looks).toEqual([]);
+  });
+
+  test("a version that is not reached is followed by a pause", () => {
+    read(5);
+    present("12");
+    stage.clock.advance(KEPT_MS);
+    read(5);
+    expect(looks).toEqual([]);
+    release();
+    expect(replies).toEqual(Array(10).fill("live"));
+  });
+
+  test("few begin no proof", () => {
+    read(2);
+    expect(looks).toEqual([]);
+    release();
+    expect(replies).toEqual(["live", "live"]);
   });
 });
 

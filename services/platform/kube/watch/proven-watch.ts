@@ -3,12 +3,15 @@
  *
  *   200 leases to read ──▶ one list of one object: version 812 ──▶ the watch shows version 815 ──▶ it answers for all
  *
+ * On a busy server reads wait behind writes and are then sent together: a proof that begins with them comes too late for
+ * most. So the watch is proven while they wait.
+ *
  * The list is requested without a version, so it is consistent, and its version counts every change made before it was
  * sent. A watch shows the changes of its resource in order. So a watch that has reached that version shows all of them,
  * whichever server it comes from; one on a stale server does not reach it. Versions of one resource alone are compared:
  * large clusters keep leases or Events in an etcd of their own.
  */
-import type { Clock, ProvenView, Wire } from "../../../../protocols/ports.ts";
+import type { Clock, ProvenView, Stop, Timer, Wire } from "../../../../protocols/ports.ts";
 import type { Bounds } from "../../../../protocols/profile.ts";
 import { isAtLeast } from "../../../structures/resource-version.ts";
 import { readStoreVersion, type StoreVersion } from "./store-state.ts";
@@ -64,6 +67,10 @@ export class ProvenWatch<T> {
   /** When objects were to be read that no proof covered, the last `provenReadsMin` of them. */
   #readsMs: readonly number[] = [];
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
+  /** How many reads wait to be sent. */
+  #expected = 0;
+  /** When the next proof for them begins; null where none is planned. */
+  #preparation: Timer | null = null;
 
   constructor(io: ProvenWatchIo) {
     this.#io = io;
@@ -89,6 +96,17 @@ export class ProvenWatch<T> {
     if (this.#look !== null && this.#watch === watch) this.#review(this.#look, watch);
   }
 
+  /** Expects a read of an object until the result is called. While many are expected, the watch is kept proven. */
+  expect(): Stop {
+    this.#expected += 1;
+    this.#prepare();
+    let isExpected = true;
+    return () => {
+      if (isExpected) this.#expected -= 1;
+      isExpected = false;
+    };
+  }
+
   /**
    * What is proven by a read that was sent at `sentSinceMs` or later; null for nothing. It is called when an object
    * would be read, and the next proof begins if that happens often.
@@ -102,13 +120,29 @@ export class ProvenWatch<T> {
     return { ...proof, held: (...named) => (watch.isTrusted() ? watch.held(...named) : null) };
   }
 
-  /** Begins a proof if one is in use, or as soon as objects are read often. */
-  #seek(isInUse: boolean, nowMs: number): void {
+  /** Begins the proof for expected reads, at once or when the present one is to be renewed. */
+  #prepare(): void {
+    const { clock, bounds } = this.#io;
+    if (this.#expected < bounds.provenReadsMin || this.#look !== null || this.#preparation !== null) return;
+    const nowMs = clock.monotonicMs();
+    const renewedMs = (this.#proof?.readAtMs ?? Number.NEGATIVE_INFINITY) + RENEWED_MS;
+    const waitMs = Math.max(renewedMs, this.#pausedUntilMs) - nowMs;
+    if (waitMs <= 0) this.#seek(true, nowMs);
+    else {
+      this.#preparation = clock.after(waitMs, () => {
+        this.#preparation = null;
+        this.#prepare();
+      });
+    }
+  }
+
+  /** Begins a proof if one is in use or reads are expected, else as soon as objects are read often. */
+  #seek(isNeeded: boolean, nowMs: number): void {
     const { provenReadsMin } = this.#io.bounds;
-    if (!isInUse) this.#readsMs = [...this.#readsMs, nowMs].slice(-provenReadsMin);
+    if (!isNeeded) this.#readsMs = [...this.#readsMs, nowMs].slice(-provenReadsMin);
     const isOften = this.#readsMs.length >= provenReadsMin && nowMs - (this.#readsMs[0] ?? nowMs) < KEPT_MS;
     const shown = this.#watch?.isTrusted() === true ? this.#watch.version() : null;
-    if ((!isInUse && !isOften) || this.#look !== null || nowMs < this.#pausedUntilMs || shown === null) return;
+    if ((!isNeeded && !isOften) || this.#look !== null || nowMs < this.#pausedUntilMs || shown === null) return;
     const look: Look = { sentAtMs: nowMs, shown, version: null, readAtMs: nowMs };
     this.#look = look;
     readStoreVersion(this.#io, this.#io, (answer) => this.#answered(look, answer));
@@ -144,11 +178,13 @@ export class ProvenWatch<T> {
     if (look.version === null || shown === null || !isAtLeast(shown, look.version) || !watch.isTrusted()) return;
     this.#look = null;
     this.#proof = { sentAtMs: look.sentAtMs, readAtMs: look.readAtMs };
+    this.#prepare();
   }
 
   #fail(look: Look): void {
     if (this.#look !== look) return;
     this.#look = null;
     this.#pausedUntilMs = this.#io.clock.monotonicMs() + PAUSE_MS;
+    this.#prepare();
   }
 }

@@ -187,14 +187,14 @@ export function decideLabels(
 }
 
 /**
- * Decides a record of taint starts on the taints that the request names. The patch is bound to that version and those
- * taints, so it needs no live read. A request with taints is for that annotation alone.
+ * Decides a record of taint starts, or its removal, on the taints that the request names. The patch is bound to that
+ * version and those taints, so it needs no live read. A request with taints is for that annotation alone.
  */
 export function decideTaintStarts(request: BodyOf<"asked.label">, taints: readonly Taint[]): NodeWriteDecision {
   const { labels, annotations = {} } = request;
   const changed = [...Object.keys(labels), ...Object.keys(annotations)];
-  const starts = changed.length === 1 ? (annotations[Annotation.taintsSeen] ?? "") : "";
-  const invalid = foundedTaintStarts(starts, taints);
+  const starts = changed.length === 1 ? annotations[Annotation.taintsSeen] : undefined;
+  const invalid = starts === null ? null : foundedTaintStarts(starts ?? "", taints);
   if (invalid !== null) return { kind: "refused", detail: invalid };
   return {
     kind: "write",

@@ -273,8 +273,7 @@ class TaintShard {
     if (!this.#annotationRetries.isDue(node.node, nowMs)) return;
     const annotation = Object.keys(starts).length === 0 ? null : JSON.stringify(starts);
     const { uid, resourceVersion, taints, taintsOmitted = 0 } = node;
-    const isComplete = annotation !== null && taintsOmitted === 0;
-    const about = { node: node.node, uid, resourceVersion, ...(isComplete ? { taints: [...taints] } : {}) };
+    const about = { node: node.node, uid, resourceVersion, ...(taintsOmitted === 0 ? { taints: [...taints] } : {}) };
     const annotations = { [Annotation.taintsSeen]: annotation };
     this.#io.bus.publish("asked.label", { ...about, labels: {}, annotations }, cause);
   }

@@ -147,6 +147,29 @@ describe("a record of when taints began", () => {
     expect(Object.keys(scene.cluster.records("node-1"))).toEqual([SEEN]);
   });
 
+  test("is removed from its version without a read", () => {
+    const { scene, record } = tainted();
+    scene.ask("asked.label", record());
+    scene.cluster.advance(1_000);
+    scene.cluster.patch(NODE, { spec: { taints: null } });
+    scene.ask("asked.label", { ...record(), annotations: { [SEEN]: null } });
+    expect(scene.calls).toEqual(["patch nodes"]);
+    expect(scene.outcomes()).toEqual(["ok", "ok"]);
+    expect(scene.cluster.records("node-1")).toEqual({});
+  });
+
+  test("is not removed from a node whose taint came again", () => {
+    const { scene, record } = tainted();
+    scene.ask("asked.label", record());
+    scene.cluster.advance(1_000);
+    const removal = { ...record(), annotations: { [SEEN]: null } };
+    scene.cluster.patch(NODE, { spec: { taints: [{ ...MAINTENANCE, timeAdded: "2026-01-01T00:05:00Z" }] } });
+    scene.ask("asked.label", removal);
+    scene.cluster.advance(1);
+    expect(scene.outcomes()).toEqual(["ok", "conflict…", "refused"]);
+    expect(Object.keys(scene.cluster.records("node-1"))).toEqual([SEEN]);
+  });
+
   test("is warned about while it is denied", () => {
     const { scene, record } = tainted();
     const mended = scene.cluster.api.faults.add({

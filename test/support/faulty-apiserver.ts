@@ -14,6 +14,8 @@ import type { StoreSnapshot } from "../../services/sandbox/apiserver/store/store
 export type Fault =
   /** The request or its response is delayed. */
   | { readonly kind: "latency"; readonly requestMs?: number; readonly answerMs?: number }
+  /** The server carries requests out one after the other, each for so long. */
+  | { readonly kind: "queue"; readonly workMs: (call: Call) => number }
   /**
    * The server refuses: 409 Conflict, 429 with Retry-After, 500, 503, 504; or an admission webhook denies, with 403 or
    * 400.
@@ -210,6 +212,8 @@ class RestorableApiServer extends ApiServer {
 export class FaultyApiServer extends RestorableApiServer {
   readonly faults: Faults;
   readonly #clock: Clock;
+  /** When the queued requests are carried out, on the monotonic clock. */
+  #idleAtMs = 0;
 
   constructor(options: ApiServerOptions) {
     super(options);
@@ -236,12 +240,21 @@ export class FaultyApiServer extends RestorableApiServer {
       return;
     }
     const faults = isCall(call) ? this.faults.meet(call) : [];
-    const { requestMs } = latencyOf(faults);
+    const requestMs = latencyOf(faults).requestMs + (isCall(call) ? this.#queuedMs(faults, call) : 0);
     const stale = isCall(call) ? this.faults.staleServerFor(call) : undefined;
     const answer = stale === undefined ? work : () => stale.answerTo(call);
     const run = (): void => this.#workThrough(answer, faults, receiver);
     if (requestMs > 0) this.#clock.after(requestMs, run);
     else run();
+  }
+
+  /** How long a request takes with those before it that it queues behind. */
+  #queuedMs(faults: readonly Fault[], call: Call): number {
+    const nowMs = this.#clock.monotonicMs();
+    for (const fault of faults) {
+      if (fault.kind === "queue") this.#idleAtMs = Math.max(nowMs, this.#idleAtMs) + fault.workMs(call);
+    }
+    return faults.some(({ kind }) => kind === "queue") ? this.#idleAtMs - nowMs : 0;
   }
 
   #workThrough(work: () => Answer, faults: readonly Fault[], receiver: Receiver): void {

@@ -126,12 +126,12 @@ describe("of many reads", () => {
   });
 });
 
-describe("of many reads that wait for other requests", () => {
+describe("of reads that wait", () => {
   /** The requests that hold every place; the next ones wait. */
   let held: ScriptedRequest[];
   beforeEach(() => {
     const pod = { kind: "Pod", namespace: "default", name: "p" } as const;
-    for (let place = 0; place < PLACES; place++) stage.kube.read(pod, () => {}, { urgency: 0, stepsBefore: 0 });
+    for (let place = 0; place < PLACES; place++) stage.kube.read(pod, () => {}, PLACE);
     held = Array.from({ length: PLACES }, () => stage.wire.next());
   });
 
@@ -142,7 +142,7 @@ describe("of many reads that wait for other requests", () => {
     answerReads();
   }
 
-  test("the proof begins while they wait, and none is sent", () => {
+  test("the proof begins meanwhile, and none is sent", () => {
     expect(read(5)).toEqual([]);
     expect(looks).toHaveLength(1);
     present("12");
@@ -151,7 +151,7 @@ describe("of many reads that wait for other requests", () => {
     expect(replies.map((reply) => reply === "live")).toEqual(Array(5).fill(false));
   });
 
-  test("it is renewed until they are sent, and not afterwards", () => {
+  test("it is renewed until they are sent, not afterwards", () => {
     read(5);
     for (const version of ["12", "20", "30"]) {
       expect(looks).toHaveLength(1);
@@ -168,7 +168,7 @@ describe("of many reads that wait for other requests", () => {
     expect(looks).toEqual([]);
   });
 
-  test("a version that is not reached is followed by a pause", () => {
+  test("a version that is not reached brings a pause", () => {
     read(5);
     present("12");
     stage.clock.advance(KEPT_MS);

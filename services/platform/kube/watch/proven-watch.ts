@@ -3,8 +3,8 @@
  *
  *   200 leases to read ──▶ one list of one object: version 812 ──▶ the watch shows version 815 ──▶ it answers for all
  *
- * On a busy server reads wait behind writes and are then sent together: a proof that begins with them comes too late for
- * most. So the watch is proven while they wait.
+ * On a busy server reads wait behind writes and are then sent together, too soon for a proof that begins with them. So
+ * the watch is proven while they wait.
  *
  * The list is requested without a version, so it is consistent, and its version counts every change made before it was
  * sent. A watch shows the changes of its resource in order. So a watch that has reached that version shows all of them,

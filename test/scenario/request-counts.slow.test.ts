@@ -90,7 +90,7 @@ describe("an evicted pod", () => {
     };
   }
 
-  test("costs its mark, its deletion, a tenth of a read and half a patch of its node", async () => {
+  test("costs its mark, its deletion and half a patch of its node", async () => {
     const { all, nodeReads, nodePatches } = await requestsPerPod();
     expect(all).toBeLessThanOrEqual(2.7);
     expect(nodeReads).toBeLessThanOrEqual(0.1);

@@ -9,6 +9,10 @@ function after(afterMs: number): PreviewedEvent {
   return { ...TAINTED, afterMs };
 }
 
+function unknown(afterMs: number): PreviewedEvent {
+  return { what: "n-2 becomes Unknown", afterMs };
+}
+
 test.each<[string, readonly PreviewedEvent[], readonly PreviewedEvent[], string | null]>([
   ["what came true", [TAINTED], [after(40_900)], null],
   ["what comes later than the run lasts", [after(150_000)], [], null],
@@ -23,6 +27,13 @@ test.each<[string, readonly PreviewedEvent[], readonly PreviewedEvent[], string 
     [{ ...TAINTED, isEarliest: true }],
     [after(38_000)],
     "n-1 is tainted after 38.0 s, and was previewed after 40.0 s",
+  ],
+  ["what ties with a verdict of another node", [unknown(40_004), TAINTED], [unknown(40_010), after(45_000)], null],
+  [
+    "what comes well before a verdict of another node",
+    [TAINTED, unknown(40_100)],
+    [unknown(40_110), after(45_000)],
+    "n-1 is tainted after 45.0 s, and was previewed after 40.0 s",
   ],
   ["what was missed", [], [TAINTED], "n-1 is tainted after 40.0 s, which was not previewed"],
 ])("reports %s", (_what, previewed, seen, problem) => {

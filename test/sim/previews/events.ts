@@ -15,6 +15,13 @@ export interface PreviewedEvent {
 /** How far from its preview an event may be: stamps of the API are whole seconds, and requests need a moment. */
 const OFF_MS = 1_100;
 
+/**
+ * A verdict and the taint of another node that are so close may come in either order. The verdict may change the state of
+ * their zone, and with it every later taint: with 3 of 6 nodes down the next one is tainted at once, with 4 of 6 only
+ * after all six are.
+ */
+const CLOSE_MS = 20;
+
 /** The events by their kinds. */
 export const eventOf = {
   unknown: (node: string): string => `${node} becomes Unknown`,
@@ -46,7 +53,11 @@ export function previewProblem(
   untilMs: number,
 ): string | null {
   const seenMs = new Map(seen.map(({ what, afterMs }) => [what, afterMs]));
-  for (const { what, afterMs, isEarliest = false } of previewed) {
+  const undecidedMs = undecidedFromMs(previewed);
+  const isUndecided = ({ what, afterMs }: PreviewedEvent): boolean => !isVerdict(what) && afterMs >= undecidedMs;
+  for (const event of previewed) {
+    const { what, afterMs, isEarliest = false } = event;
+    if (isUndecided(event)) continue;
     const reallyMs = seenMs.get(what);
     if (isEarliest && (reallyMs === undefined || reallyMs >= afterMs - OFF_MS)) continue;
     if (reallyMs === undefined && afterMs < untilMs - OFF_MS)
@@ -55,8 +66,23 @@ export function previewProblem(
       return `${what} after ${secondsOf(reallyMs)}, and was previewed after ${secondsOf(afterMs)}`;
   }
   const named = new Set(previewed.map(({ what }) => what));
-  const missed = seen.find(({ what }) => !named.has(what));
+  const missed = seen.find((event) => !named.has(event.what) && !isUndecided(event));
   return missed === undefined ? null : `${missed.what} after ${secondsOf(missed.afterMs)}, which was not previewed`;
+}
+
+function isVerdict(what: string): boolean {
+  return what.endsWith(eventOf.unknown(""));
+}
+
+/** From when on taints and deletions may be others than previewed; infinite where no order is a matter of chance. */
+function undecidedFromMs(previewed: readonly PreviewedEvent[]): number {
+  const isTaint = (what: string): boolean => what.endsWith(eventOf.tainted(""));
+  const nodeOf = ({ what }: PreviewedEvent): string | undefined => what.split(" ")[0];
+  const verdicts = previewed.filter(({ what }) => isVerdict(what));
+  const isClose = (taint: PreviewedEvent) => (verdict: PreviewedEvent) =>
+    nodeOf(verdict) !== nodeOf(taint) && Math.abs(verdict.afterMs - taint.afterMs) <= CLOSE_MS;
+  const close = previewed.filter((event) => isTaint(event.what) && verdicts.some(isClose(event)));
+  return Math.min(...close.map(({ afterMs }) => afterMs - CLOSE_MS));
 }
 
 function secondsOf(spanMs: number): string {

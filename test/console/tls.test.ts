@@ -70,7 +70,8 @@ describe("a connection that says nothing", () => {
   });
 
   test("after its handshake is ended", async () => {
-    const { port } = await listening({}, SOON);
+    // Long enough for a handshake on a machine that has little time for it.
+    const { port } = await listening({}, { silentMs: 2_000 });
     const socket = connect({ port, host: "127.0.0.1", ca: text(caFile) });
     sockets.push(socket.on("error", () => {}));
     let isSecure = false;

@@ -17,8 +17,8 @@ const OFF_MS = 1_100;
 
 /**
  * A verdict and the taint of another node that are so close may come in either order. The verdict may change the state
- * of their zone, and with it every later taint: with 3 of 6 nodes down the next one is tainted at once, with 4 of 6 only
- * once all six are down.
+ * of their zone, and with it every later taint: with 3 of 6 nodes down the next one is tainted at once, with 4 of 6 not
+ * before all six are down.
  */
 const CLOSE_MS = 20;
 

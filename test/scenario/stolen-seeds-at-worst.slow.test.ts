@@ -22,7 +22,7 @@ describe("the seed of observer", () => {
     if (seen === undefined) throw new Error("the node was not observed");
     const conditions = seen.conditions.map((each) => ({ ...each, status: "Unknown" as const }));
     for (let passed = 0; passed < 30; passed++) {
-      world.busOf("observer", "thief").publish("observed.node", { ...seen, conditions }, null);
+      world.busOf("observer", "attacker").publish("observed.node", { ...seen, conditions }, null);
       world.advance(S);
     }
     expect([world.tainted, world.deleted]).toEqual([[], []]);
@@ -31,7 +31,7 @@ describe("the seed of observer", () => {
 
   test("invents a taint and an intolerant pod; a read refutes it", () => {
     const world = new Robbed();
-    const bus = world.busOf("observer", "thief");
+    const bus = world.busOf("observer", "attacker");
     const seen = world.published("observed.node").findLast(({ body }) => body.node === NODE)?.body;
     if (seen === undefined) throw new Error("the node was not observed");
     const name = `pod-${NODE}`;
@@ -50,7 +50,7 @@ describe("the seed of observer", () => {
 
   test("hides a silent node by forged heartbeats, and 2 graces on", () => {
     const world = new Robbed();
-    const bus = world.busOf("observer", "thief");
+    const bus = world.busOf("observer", "attacker");
     world.silence([NODE]);
     for (let passed = 0; passed < 300; passed += 5) {
       const at = world.clock.wallMs();
@@ -163,7 +163,7 @@ describe("the seed of zone", () => {
 
   test("stops evictions only while it forges grants, and no healing", () => {
     const world = new Robbed();
-    const bus = world.busOf("zone", "thief");
+    const bus = world.busOf("zone", "attacker");
     const forge = (forMs: number): void => {
       for (let passed = 0; passed < forMs; passed += S) {
         bus.publish("asked.drain", { node: "a-7", uid: world.node("a-7").metadata.uid, zone: ZONE }, null);
@@ -185,7 +185,7 @@ describe("the seed of zone", () => {
 
   test("drains nodes in direct mode ungranted, none before its timeout", () => {
     const world = new Robbed({ evictionMode: "direct" });
-    const bus = world.busOf("zone", "thief");
+    const bus = world.busOf("zone", "attacker");
     const down = ["a-0", "a-1", "a-2"];
     const forge = (): void => {
       for (const node of [...down, "a-3"]) {
@@ -204,7 +204,7 @@ describe("the seed of zone", () => {
 
   test("hides silent nodes by halts that it begins and ends", () => {
     const world = new Robbed();
-    const bus = world.busOf("zone", "thief");
+    const bus = world.busOf("zone", "attacker");
     const seen = world.published("judged.zone").findLast(({ body }) => body.zone === ZONE)?.body;
     if (seen === undefined) throw new Error("the zone was not judged");
     world.silence([NODE]);
@@ -246,7 +246,7 @@ describe("the seed of node-writer", () => {
     world.busOf("zone", "ear").subscribe("asked.taint", "all", ({ id, body: { node, uid } }) => {
       const target = { ask: "asked.taint", kind: "Node", namespace: "", name: node, uid, node } as const;
       const said = { retrying: false, latencyMs: 0, change: "", detail: "", resourceVersion: null };
-      world.busOf("node-writer", "thief").publish("done.write", { ...target, ...said, outcome: "refused" }, id);
+      world.busOf("node-writer", "attacker").publish("done.write", { ...target, ...said, outcome: "refused" }, id);
     });
     world.silence(["a-0", "a-1", "a-2"]);
     world.advance(100 * S);
@@ -262,11 +262,11 @@ describe("the seed of ledger", () => {
   test("has all shards republished; a dead node's pod goes when due", () => {
     const goneMs = [false, true].map((isFlooded) => {
       const world = new Robbed();
-      const bus = world.busOf("ledger", "thief");
+      const bus = world.busOf("ledger", "attacker");
       world.silence([NODE]);
       for (let passed = 0; passed < 60; passed++) {
         for (let shard = 0; shard < SHARD_COUNT && isFlooded; shard++) {
-          bus.publish("asked.resync", { shard, reason: "thief" }, null);
+          bus.publish("asked.resync", { shard, reason: "attacker" }, null);
         }
         world.advance(S);
       }
@@ -280,11 +280,11 @@ describe("the seed of ledger", () => {
 
   test("has a shard republished at most twice, for many requests", () => {
     const world = new Robbed();
-    const bus = world.busOf("ledger", "thief");
+    const bus = world.busOf("ledger", "attacker");
     const published = (): number => world.published("observed.node").filter(({ body }) => body.node === NODE).length;
     const before = published();
     for (let asked = 0; asked < 1000; asked++) {
-      bus.publish("asked.resync", { shard: shardOf(NODE), reason: "thief" }, null);
+      bus.publish("asked.resync", { shard: shardOf(NODE), reason: "attacker" }, null);
     }
     world.advance(S);
     const after = published();

@@ -37,14 +37,14 @@ export class Robbed extends EvictionWorld {
       why: "granted" as const,
     };
     const request: BodyOf<"asked.taint"> = { ...defaults, ...fields };
-    this.busOf(service, "thief").publish("asked.taint", request, null);
+    this.busOf(service, "attacker").publish("asked.taint", request, null);
     this.advance(S);
   }
 
   /** Requests labels and annotations on the node. */
   requestLabel(service: "node" | "taint-manager", fields: Partial<BodyOf<"asked.label">>, waitMs = S): void {
     const request = { ...this.named(), labels: {}, ...fields };
-    this.busOf(service, "thief").publish("asked.label", request, null);
+    this.busOf(service, "attacker").publish("asked.label", request, null);
     this.advance(waitMs);
   }
 
@@ -56,7 +56,7 @@ export class Robbed extends EvictionWorld {
       leaseRenewedAt: Date.parse(String((lease?.spec as { renewTime?: string } | undefined)?.renewTime)),
       statusHeartbeatAt: Date.parse(ready?.lastHeartbeatTime ?? ""),
     };
-    this.busOf("node", "thief").publish("asked.condition", { ...this.named(), basis, conditions }, null);
+    this.busOf("node", "attacker").publish("asked.condition", { ...this.named(), basis, conditions }, null);
     this.advance(S);
   }
 
@@ -71,7 +71,7 @@ export class Robbed extends EvictionWorld {
     const name = `pod-${node}`;
     const target = { namespace: "default", name, uid: this.uidOf(name), node };
     const request = { ...target, mode: "taint", deadlineAt: this.clock.wallMs(), taint: null, ...fields } as const;
-    this.busOf(service, "thief").publish("asked.eviction", request, null);
+    this.busOf(service, "attacker").publish("asked.eviction", request, null);
     this.advance(S);
   }
 
@@ -80,7 +80,7 @@ export class Robbed extends EvictionWorld {
     const name = `pod-${node}`;
     const resourceVersion = this.read({ kind: "Pod", namespace: "default", name })?.metadata.resourceVersion ?? "";
     const request = { namespace: "default", name, uid: this.uidOf(name), node, resourceVersion };
-    this.busOf("node", "thief").publish("asked.unready", request, null);
+    this.busOf("node", "attacker").publish("asked.unready", request, null);
     this.advance(S);
   }
 

@@ -50,7 +50,7 @@ describe("with the seed of node or taint-manager", () => {
       "node",
       { labels: { "beta.kubernetes.io/os": "windows" } },
     ],
-    ["an annotation of another owner", "taint-manager", { annotations: { "example.com/owner": "thief" } }],
+    ["an annotation of another owner", "taint-manager", { annotations: { "example.com/owner": "attacker" } }],
     ["our own annotation with any content", "taint-manager", { annotations: { "vigil.v1/taints-seen": "x" } }],
     [
       "our own annotation about taints that are absent",

@@ -3,4 +3,4 @@
 /**
  * The name under which the attacker publishes. The value stays: owners of shards, and so traces of seeds, depend on it.
  */
-export const ATTACKER = "thief";
+export const ATTACKER = "attacker";

@@ -16,7 +16,7 @@ const OPTIONAL: ReadonlySet<string> = new Set(["POLICY", "HELD BACK BY"]);
 
 const PROOF_TEXTS: Readonly<Record<DownProofKind, string>> = {
   RemediationSucceeded: "a remediation succeeds",
-  Manual: "somebody runs vigil prove-down",
+  Manual: "a user runs vigil prove-down",
 };
 
 /** A preview as one JSON document. */
@@ -97,7 +97,7 @@ function zoneCells({ zone, size, before, after, waiting }: PreviewedZone): strin
 }
 
 function nodeCells({ node, zone, policy, conflict, heldBy, ...report }: PreviewedNodeReport): string[] {
-  // Of policies in conflict none applies.
+  // Policies in conflict do not apply.
   const policies = conflict === undefined ? (policy ?? "") : `${listText(conflict)} conflict`;
   const [unknown, admitted] = [report.unknownAfterMs, report.admittedAfterMs].map(afterText);
   return [node, zone, policies, unknown ?? "", admitted ?? "", `${report.podsDeleted} of ${report.pods}`, heldBy ?? ""];

@@ -47,8 +47,7 @@ const NEVER_LATE_AT = 0;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /**
- * What follows from a fault in the cluster of a snapshot. Of the `idle` policies it is known that none of their pods
- * was evicted in the minute before.
+ * What follows from a fault in the cluster of a snapshot. No pod of an `idle` policy was evicted in the minute before.
  */
 export function previewOf(
   snapshot: Snapshot,

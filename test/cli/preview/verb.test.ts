@@ -110,7 +110,7 @@ test("what is done about a machine shows where its policy says so", () => {
       "NODE   REMEDY           EARLIEST   CONDITION",
       "b-0    Reboot           in 46s     -",
       "b-0    PowerOff         in 5m46s   unless the one before succeeds; dry run",
-      "b-0    out of service   in 3m47s   once a remediation succeeds or somebody runs vigil prove-down",
+      "b-0    out of service   in 3m47s   once a remediation succeeds or a user runs vigil prove-down",
       "",
     ].join("\n"),
   );

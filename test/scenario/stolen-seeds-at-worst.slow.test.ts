@@ -231,7 +231,7 @@ describe("the seed of taint-manager", () => {
     // The taint-manager removes the record, but the eviction request arrives first.
     world.api.faults.add({
       fault: { kind: "latency", requestMs: 0.5 * S },
-      when: ({ body = "" }) => body?.includes("vigil.v1~1taints-seen") === true && body.includes('"op":"remove"'),
+      when: ({ body }) => body?.includes("vigil.v1~1taints-seen") === true && body.includes('"op":"remove"'),
     });
     world.requestLabel("taint-manager", { annotations: { "vigil.v1/taints-seen": annotation } }, 0);
     world.requestEviction("taint-manager", {});

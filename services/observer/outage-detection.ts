@@ -76,6 +76,8 @@ export class OutageDetection {
   #heardMs = Number.NEGATIVE_INFINITY;
   /** The version of the leases at the last review before a gap. */
   #version: string | null;
+  /** The same at the last review, also in a gap: there a restored store grows beyond the version before the gap. */
+  #shownVersion: string | null;
   /** What has been heard since the last gap began; null while there is none. */
   #gap: Gap | null = null;
   /** Whether it is known until when nodes were heard. */
@@ -93,6 +95,7 @@ export class OutageDetection {
     this.#outages = before?.outages ?? [];
     this.#heardAt = before?.heard.at ?? UNKNOWN_START_AT;
     this.#version = before?.heard.leasesVersion ?? null;
+    this.#shownVersion = this.#version;
     this.#hasBegun = before !== null;
   }
 
@@ -145,8 +148,10 @@ export class OutageDetection {
    * the backup was made, whatever this process has heard.
    */
   #beginAgainIfRestored(): void {
-    const version = this.#cluster.leasesVersion();
-    if (version === null || this.#version === null || !isOlderVersion(version, this.#version)) return;
+    const [version, shown] = [this.#cluster.leasesVersion(), this.#shownVersion];
+    if (version === null) return;
+    this.#shownVersion = version;
+    if (shown === null || !isOlderVersion(version, shown)) return;
     this.#timer?.cancel();
     this.#timer = null;
     this.#gap = null;

@@ -114,3 +114,37 @@ test("a record about a store that went back since says nothing of this one", () 
   clock.advance(1_000);
   expect(detection.outages.at(-1)).toMatchObject({ toAt: null });
 });
+
+test("a backup that is restored during an outage is noticed by the versions shown in it", () => {
+  const clock = new VirtualClock();
+  clock.advance(HOUR_MS);
+  const heardAt = clock.wallMs();
+  const kube: Partial<Kube> = {
+    read: (_ref, done) => done({ outcome: "gone", detail: "404" }),
+    componentLeases: (done) => done([]),
+  };
+  const io: Partial<Io> = { clock, kube: kube as Kube, log: recordingLog(), profile: STANDARD_PROFILE };
+  let version = "500";
+  let restorations = 0;
+  const cluster = {
+    isSynced: () => true,
+    leasesVersion: () => version,
+    stamps: () => ["a", "b", "c"].map((by) => ({ by, at: heardAt })),
+    countingSinceAt: () => heardAt,
+    changed: () => {},
+    restored: () => {
+      restorations += 1;
+    },
+  };
+  const detection = new OutageDetection(io as Io, cluster, {
+    heard: { at: heardAt, leasesVersion: "500" },
+    outages: [],
+  });
+  clock.advance(100_000);
+  for (const shown of ["560", "540"]) {
+    version = shown;
+    detection.review();
+  }
+  expect(restorations).toBe(1);
+  expect(detection.outages).toEqual([{ fromAt: heardAt, toAt: null }]);
+});

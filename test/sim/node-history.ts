@@ -38,6 +38,8 @@ export class NodeHistory {
   /** Whether a fault keeps owners from observing every change. A plot delays changes and drops none. */
   readonly #isHindered: boolean;
   readonly #believed: BelievedStamps;
+  /** The present taints whose stamps changed while they stayed, by node and taint: they count from their appearance. */
+  readonly #changedStamps = new Set<string>();
   /** The present taints without a stamp and without a record of their start, by node and taint. */
   readonly #unrecorded = new Set<string>();
   /** When a process last died or started while such a taint was there, by node and taint. */
@@ -84,6 +86,7 @@ export class NodeHistory {
     const wallMs = this.#clock.wallMs();
     this.#believed.note(name, after);
     this.#noteRecords(name, after);
+    this.#noteStamps(name, before, after);
     if (before !== null && isEvictable(before, this.#swarm)) this.#evictableAt.set(name, wallMs);
     this.#noteSwap(name, limitedTaintOf(before), limitedTaintOf(after));
     const known = this.#taintedAt.get(name);
@@ -99,6 +102,16 @@ export class NodeHistory {
     const added = this.#addedAt.get(name);
     this.#addedAt.set(name, new Map(taints.map((taint) => [taint, added?.get(taint) ?? wallMs])));
     this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? cameAt(taint)])));
+  }
+
+  #noteStamps(name: string, before: CheckedNode | null, after: CheckedNode | null): void {
+    const stampsOf = (node: CheckedNode | null): Map<string, string | undefined> =>
+      new Map((node?.spec?.taints ?? []).map((taint) => [taintName(taint), taint.timeAdded]));
+    const [was, is] = [stampsOf(before), stampsOf(after)];
+    for (const [taint, stamp] of was) {
+      if (!is.has(taint)) this.#changedStamps.delete(`${name} ${taint}`);
+      else if (is.get(taint) !== stamp) this.#changedStamps.add(`${name} ${taint}`);
+    }
   }
 
   #noteRecords(name: string, after: CheckedNode | null): void {
@@ -137,12 +150,13 @@ export class NodeHistory {
       believedAt: this.#believed.earliestAt(node, name),
       believedLatestAt: this.#believed.latestAt(node, name),
     };
-    const stampVoid = { isStampVoid: true, ...(this.#isRestamped && believed) };
+    const isChanged = this.#isRestamped || this.#changedStamps.has(`${node} ${name}`);
+    const stampVoid = { isStampVoid: true, ...(isChanged && believed) };
     const isComparing = this.#swarm.profile.tolerationComparisonOperators;
     const forgottenAt = this.#forgottenAt.get(`${node} ${name}`) ?? Number.NEGATIVE_INFINITY;
     const latestAt = Math.max(seenAt, forgottenAt + RECOVERY_MS);
     const known = { seenAt, addedAt, latestAt, isComparing };
-    return { ...known, ...(this.#isStampVoid && stampVoid), ...(lineage && { lineage }) };
+    return { ...known, ...((this.#isStampVoid || isChanged) && stampVoid), ...(lineage && { lineage }) };
   }
 
   /** When a node was last in a state in which its pods may go, and then left it. */

@@ -115,7 +115,7 @@ test("a record about a store that went back since says nothing of this one", () 
   expect(detection.outages.at(-1)).toMatchObject({ toAt: null });
 });
 
-test("a backup that is restored during an outage is noticed by the versions shown in it", () => {
+test("a backup restored during an outage is noticed by the versions shown in it", () => {
   const clock = new VirtualClock();
   clock.advance(HOUR_MS);
   const heardAt = clock.wallMs();

@@ -6,7 +6,7 @@ import type { CheckedNode } from "./invariants.ts";
 import { NodeHistory } from "./node-history.ts";
 import { drawSwarm } from "./swarm.ts";
 
-test("a taint that a user gives another value and stamp counts from when it appeared", () => {
+test("a taint with a new value and stamp counts from its appearance", () => {
   const clock = new VirtualClock();
   const swarm = { ...drawSwarm(1), plot: null, faults: new Set([]) };
   const history = new NodeHistory(swarm, clock);

@@ -74,7 +74,10 @@ export class PreviewedCluster {
     this.#graced = { ...this.#paced };
     this.pods = Map.groupBy(snapshot.pods, ({ node }) => node);
     const graces = this.#graces();
-    this.#world = new SnapshotWorld(snapshot, Math.max(...graces) + profile.pulsePeriodMs);
+    // A drain that is not due yet counts from the last heartbeat, which has to be seen to arrive.
+    const drainMs = profile.evictionMode === "direct" ? profile.podEvictionTimeoutMs : 0;
+    const leadMs = Math.max(Math.max(...graces), drainMs) + profile.pulsePeriodMs;
+    this.#world = new SnapshotWorld(snapshot, leadMs);
     const { clock, kube: api } = this.#world;
     const bus = new DirectBus(clock, MEMBER);
     this.record = new PreviewRecord(bus.of("record"), clock, snapshot.takenAt);

@@ -46,8 +46,11 @@ export function blockedBy(
   const known = [together, policy === undefined ? undefined : limits.get(policy), limits.get(WHOLE_CLUSTER)];
   const record = known.find((limited) => limited !== undefined && isRecent(limited, now));
   if (record === undefined) return null;
-  const isPermitted = record.judged.permits.some(({ node }) => node === name);
-  return isPermitted ? null : (record.judged.holds[0] ?? null);
+  const { permits, holds } = record.judged;
+  if (permits.some(({ node }) => node === name)) return null;
+  // What blocks nodes of other policies under all policies together does not block this one.
+  const of = (whose: string | undefined): HoldReport | undefined => holds.find((hold) => hold.policy === whose);
+  return of(policy) ?? of(WHOLE_CLUSTER) ?? null;
 }
 
 /** The fields that block waiting nodes, by the key of their zone, or of their policy's domain in it. */

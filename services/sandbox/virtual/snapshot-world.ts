@@ -31,7 +31,10 @@ export class SnapshotWorld {
     this.clock = new VirtualClock({ wallMs: takenAt - leadMs });
     this.kube = new SnapshotKube(this.clock, freezes);
     for (const resource of resources) this.kube.put("policies", resource);
-    for (const node of nodes) for (const [at, then] of appearances(node)) this.#putAt(at, "nodes", then);
+    for (const node of nodes) {
+      const heardAt = renewedAt.get(node.node) ?? Number.POSITIVE_INFINITY;
+      for (const [at, then] of appearances(node, heardAt)) this.#putAt(at, "nodes", then);
+    }
     for (const bound of pods) this.#putAt(Math.max(bound.pod.createdAt, bound.pod.boundAt), "pods", bound);
     for (const [node, at] of renewedAt) {
       this.kube.put("leases", { node, renewedAt: at === null ? null : Math.min(at, takenAt - leadMs) });
@@ -80,10 +83,12 @@ export class SnapshotWorld {
 /**
  * A node as it has been, by its stamps: at the instant of each taint and of its last status, and at last as it is. A
  * countdown begins when its taint is observed to appear, and a heartbeat, a cordon or a silence since then does not
- * begin it again. Nor does a cordon begin the silence of a node that was known before.
+ * begin it again. Nor does a cordon begin the silence of a node that was known before. The node is known no later than
+ * it was last heard: a heartbeat from before counts from the end of the shorter grace.
  */
-function appearances(node: ObservedNode): readonly (readonly [at: number, then: ObservedNode])[] {
+function appearances(node: ObservedNode, heardAt: number): readonly (readonly [at: number, then: ObservedNode])[] {
   const stamps = new Set([reportedAt(node), ...node.taints.map(taintedAt).filter(Number.isFinite)]);
+  if (heardAt < Math.min(...stamps)) stamps.add(Math.max(heardAt, node.createdAt));
   const instants = [...stamps].toSorted((one, other) => one - other);
   const lastAt = Math.max(...instants);
   return [...instants.slice(0, -1).map((at) => [at, nodeAt(node, at)] as const), [lastAt, node]];

@@ -11,7 +11,7 @@ function limitsOf(policy: string, body: Partial<BodyOf<"judged.limits">> = {}, p
   const memory = { trippedAt: null, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
   const counts = { selected: 20, unhealthy: 5, condemned: 1, inWindow: 1 };
   const state = new ClusterState();
-  const judged = { policy, ...counts, permits: [], holds: [HOLD], memory, ...body };
+  const judged = { policy, ...counts, permits: [], holds: [{ ...HOLD, policy }], memory, ...body };
   state.limits.set(policy, { judged, publishedAt });
   return state.limits;
 }

@@ -46,6 +46,17 @@ test("a node that was tainted later has appeared with its last status before", (
   expect(shown.filter((each) => each.startsWith("cordoned"))).toEqual(["cordoned -50", "cordoned -20"]);
 });
 
+test("a node that fell silent has appeared with its last renewal", () => {
+  const unknown = { type: "Ready", status: "Unknown", transitionAt: TAKEN_AT - 2_000, heartbeatAt: 0 } as const;
+  const { world, shown } = fixture([observedNode("early", { createdAt: 0, conditions: [unknown] })]);
+  const status = (): string | undefined => world.kube.get("nodes", "early")?.conditions[0]?.status;
+  world.clock.advance(LEAD_MS - 4_000);
+  expect(status()).toBe("True");
+  world.begin([], 1_000);
+  expect(status()).toBe("Unknown");
+  expect(shown.slice(0, 4)).toEqual(["lease -60", "early -5", "lease -5", "early -2"]);
+});
+
 test("a taint that is set is shown, in place of one that is the same but for its value", () => {
   const taint = { key: "maintenance", effect: "NoExecute" };
   const { world, shown } = fixture([observedNode("early", { taints: [{ ...taint, value: "old" }] })]);

@@ -103,3 +103,46 @@ describe("pods that go after another node's", () => {
     expect(emptiedAfterAnother(0)).toThrow("2 nodes of policy a were admitted within 20000 ms, not 1");
   });
 });
+
+describe("a drain after a full window", () => {
+  /** Both nodes had been down for two minutes, then there was an outage, or a freeze before that ended just now. */
+  function drainedAfterAnother({ outageSeconds = 0, isFrozen = false }): () => void {
+    const circuitBreaker = { maxNodes: 1, duration: "20s", resetAfter: "90s" };
+    const policy = (nowMs: number) => ({
+      circuitBreaker,
+      ...(isFrozen && {
+        pauseRequests: [{ name: "oncall", since: apiMicroTime(nowMs), until: apiMicroTime(nowMs + 119 * S) }],
+      }),
+    });
+    const { world, checks } = checksOf(policy, [], "direct");
+    const ready = Array.from({ length: 9 }, (_, index) => nodeOf(`ready-${index}`, "True"));
+    const pass = (seconds: number, isHeard: boolean): void => {
+      for (let second = 0; second < seconds; second++) {
+        const nowMs = world.clock.wallMs();
+        for (const { metadata } of ready) world.signs.note(metadata.name, "lease", nowMs, nowMs);
+        if (isHeard) world.heard.accepted("ready-0", "lease", nowMs, nowMs);
+        for (const node of ready) checks.node(node, false);
+        world.clock.advance(S);
+      }
+    };
+    for (const node of ready) checks.node(node, false);
+    for (const name of ["first", "second"]) checks.node(nodeOf(name, "Unknown"), false);
+    pass(120, true);
+    pass(outageSeconds, false);
+    pass(1, true);
+    checks.evicted("first");
+    pass(25, true);
+    return () => checks.evicted("second");
+  }
+
+  test.each([
+    ["an outage", { outageSeconds: 60 }],
+    ["a freeze", { isFrozen: true }],
+  ])("is allowed where %s delayed it", (_what, delay) => {
+    expect(drainedAfterAnother(delay)).not.toThrow();
+  });
+
+  test("is caught where nothing delayed it", () => {
+    expect(drainedAfterAnother({})).toThrow("into a storm of policy a (circuitBreaker)");
+  });
+});

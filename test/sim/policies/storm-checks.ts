@@ -10,6 +10,7 @@ import type { DomainRates } from "./domain-rates.ts";
 import type { LimitChecks } from "./limit-checks.ts";
 import { breakerMost, budgetMost, type PolicyState } from "./policy-state.ts";
 import { isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
+import { GRACE_MAX_MS } from "./pools.ts";
 import { StoredStorms } from "./stored-storms.ts";
 
 /** How long a reason has to last until the owner of the limits has noticed it and its memory is stored. */
@@ -187,7 +188,10 @@ export class StormChecks {
     const openMs = nowMs - breaker.resetAfterMs;
     if ((state.stormCooldownMs ?? 0) > 0 && this.#mayHaveTripped(policy, Number.NEGATIVE_INFINITY) <= openMs)
       return false;
-    if (limits.tooUnhealthy.of(policy) !== null || view.wasFrozen(pool, nowMs - view.unknownMs)) return false;
+    // In direct mode a node waits once --pod-eviction-timeout is over, which freezes and outages pause.
+    const waitsMs = WAITS_MS + (view.isDirect ? view.swarm.profile.podEvictionTimeoutMs : 0);
+    if (limits.tooUnhealthy.of(policy) !== null || view.wasFrozen(pool, nowMs - view.unknownMs - waitsMs)) return false;
+    if (view.isDirect && this.#mayBeDelayed(waitsMs + GRACE_MAX_MS)) return false;
     const selected = view.selected(pool);
     const admitted = selected.filter((each) => view.isAdmitted(each)).length;
     // A budget with a schedule may block nodes now.
@@ -195,12 +199,16 @@ export class StormChecks {
     if (admitted >= budgetMost(always, selected.length, nowMs, nowMs)) return false;
     const inWindow = limits.admittedSince(policy, pool, nowMs - breaker.durationMs + view.skewMs + STAMP_MS);
     if (inWindow.size < breakerMost(breaker, view.sizeOf(pool))) return false;
-    // In direct mode a node waits once --pod-eviction-timeout is over.
-    const waitsMs = WAITS_MS + (view.isDirect ? view.swarm.profile.podEvictionTimeoutMs : 0);
     return selected.some((each) => {
       const sinceMs = this.#waiting.of(waitOf(each, readyOf(each)));
       return sinceMs !== null && nowMs - sinceMs > waitsMs && !inWindow.has(each.metadata.name);
     });
+  }
+
+  /** Whether an outage may have lasted until so long ago. */
+  #mayBeDelayed(withinMs: number): boolean {
+    const { run, nowMs } = this.#context.view;
+    return run.world.heard.pauses(nowMs).most.some(([, toAt]) => nowMs - toAt < withinMs);
   }
 
   /** More unhealthy nodes than allowed are a storm until there are fewer. */

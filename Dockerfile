@@ -21,10 +21,12 @@ COPY protocols protocols
 COPY services services
 # The playground serves the definition of policies.
 COPY deploy/crd deploy/crd
-# Fills the compile cache for faster starts, as the user that runs the product.
+# Fills the compile cache for faster starts and less memory, as the user that runs the product. Code is cached for the
+# flags of V8 that compiled it, and `run` sets some.
 RUN ["node", "-e", "const fs = require('node:fs'); const folder = 'node_modules/.cache/vigil'; fs.mkdirSync(folder, { recursive: true }); fs.chownSync(folder, 65532, 65532)"]
 USER 65532:65532
 RUN ["node", "services/vigil.js", "version"]
+RUN ["node", "services/vigil.js", "run", "--help"]
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/livez').then(answer => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]

@@ -1,7 +1,12 @@
-/** Third-party images are named by tag and digest, so that what runs is what was reviewed. */
-import { globSync, readFileSync } from "node:fs";
+/**
+ * Third-party images are named by tag and digest, so that what runs is what was reviewed. Vigil's own has compiled what
+ * it runs.
+ */
+import { spawnSync } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { IMAGES_OF_OTHERS } from "../support/docker.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -38,4 +43,19 @@ test("the same image is pinned alike everywhere, and tests run on it", () => {
     expect(new Set(uses?.map(([, image]) => image)).size).toBe(1);
   }
   expect(named.map(([, image]) => image)).toEqual(expect.arrayContaining(Object.values(IMAGES_OF_OTHERS)));
+});
+
+test("`vigil run` compiles nothing that the image has not compiled", () => {
+  const cache = mkdtempSync(join(tmpdir(), "vigil-compiled-"));
+  onTestFinished(() => rmSync(cache, { recursive: true }));
+  const vigil = (words: readonly string[]): string => {
+    const env = { NODE_COMPILE_CACHE: cache };
+    return spawnSync(process.execPath, ["services/vigil.js", ...words], { cwd: ROOT, env, encoding: "utf8" }).stderr;
+  };
+  const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
+  const built = dockerfile.matchAll(/^RUN \["node", "services\/vigil\.js", (.+)\]$/gm);
+  for (const [, words = ""] of built) vigil(JSON.parse(`[${words}]`) as string[]);
+  const compiled = globSync("*/*", { cwd: cache }).sort();
+  expect(vigil(["run", "--kubeconfig=/none"])).toContain("kubeconfig /none");
+  expect(globSync("*/*", { cwd: cache }).sort()).toEqual(compiled);
 });

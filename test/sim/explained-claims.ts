@@ -152,10 +152,16 @@ const dueAt: Rule = (claim) =>
     ),
   );
 
+/** A restored backup had put another node of this name in its place by then, so that none was missing. */
+const wasReplaced: Rule = ({ truth, node, values }) => {
+  const uids = truth.nodes.since(node, Number.NEGATIVE_INFINITY).flatMap((state) => state?.metadata.uid ?? []);
+  return new Set(uids).size > 1 && values.detail?.includes("another node has this name") === true;
+};
+
 const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   ...POLICY_RULES,
   nodeGone: (claim) => nodes(claim).includes(null),
-  nodeFoundGone: (claim) => nodes(claim).includes(null),
+  nodeFoundGone: (claim) => nodes(claim).includes(null) || wasReplaced(claim),
   nodeUnobserved: notInCalm,
   nodeUnjudged: notInCalm,
   nodeOutdated: (claim) => !claim.isCalm && someNode(claim, (node) => shownReady(node) === claim.values.shown),

@@ -127,6 +127,31 @@ describe("a ledger", () => {
   });
 });
 
+describe("a node found gone", () => {
+  const detail = " (another node has this name now)";
+  const foundGone = sentence("nodeFoundGone", { node: "n", at: AT, detail });
+
+  /** Whether it is true of a node whose name nodes with these uids have had, none of them missing since. */
+  function isAllowed(...uids: readonly string[]): boolean {
+    const truth = new ExplainedTruth();
+    for (const [index, uid] of uids.entries()) truth.nodes.note("n", index, { metadata: { name: "n", uid } });
+    const unasked = () => {
+      throw new Error("the rule does not ask for this");
+    };
+    const asked = { node: "n", pod: "", nodeSinceMs: 1000, podSinceMs: 0, overdueMs: 0, lostMs: 0 };
+    const run = { isDirect: false, isComparing: false, isCalm: false };
+    return isTrue({ ...foundGone, ...asked, ...run, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
+  }
+
+  test("may have been replaced by a restored backup", () => {
+    expect(isAllowed("old", "restored")).toBe(true);
+  });
+
+  test("is not the only one that ever had the name", () => {
+    expect(isAllowed("old", "old")).toBe(false);
+  });
+});
+
 describe("an outdated judgement", () => {
   const truth = new ExplainedTruth();
   const ready = (status: string) => ({ status: { conditions: [{ type: "Ready", status }] } });

@@ -76,7 +76,7 @@ export class PreviewedCluster {
     const graces = this.#graces();
     // A drain that is not due yet counts from the last heartbeat, which has to be seen to arrive.
     const drainMs = profile.evictionMode === "direct" ? profile.podEvictionTimeoutMs : 0;
-    const leadMs = Math.max(Math.max(...graces), drainMs) + profile.pulsePeriodMs;
+    const leadMs = Math.max(...graces, drainMs) + profile.pulsePeriodMs;
     this.#world = new SnapshotWorld(snapshot, leadMs);
     const { clock, kube: api } = this.#world;
     const bus = new DirectBus(clock, MEMBER);

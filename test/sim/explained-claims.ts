@@ -37,7 +37,7 @@ export interface Claim extends ExplainedFact {
   readonly ways?: ApartServer["ways"];
   /** What the API has shown of policies; absent in a run without them. */
   readonly policies?: PolicyView;
-  /** How long ago the pod of the explanation was due to be deleted, as that says; 0 if it does not. */
+  /** How long ago the pod was due to be deleted, or the node to be queued, as the explanation says; 0 if it does not. */
   readonly overdueMs: number;
   /** How long the clock of a process has been suspended at most since the node was tainted. */
   readonly lostMs: number;
@@ -52,7 +52,7 @@ export interface ZoneNow extends ZoneCount {
 
 type Rule = (claim: Claim) => boolean;
 
-/** How long after its deadline the deletion of a pod is requested at the latest: clocks are some seconds apart. */
+/** How long after its deadline a deletion or a drain is requested at the latest: clocks are some seconds apart. */
 const REQUESTED_WITHIN_MS = 10_000;
 
 const always: Rule = () => true;
@@ -203,7 +203,7 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   queueTaints: (claim) => !claim.isDirect && waits(claim),
   queueDrains: (claim) => claim.isDirect && waits(claim),
   drainFrom: (claim) => claim.isDirect && waits(claim),
-  drainOverdue: (claim) => claim.isDirect && !claim.isCalm,
+  drainOverdue: ({ isDirect, isCalm, overdueMs }) => isDirect && (!isCalm || overdueMs < REQUESTED_WITHIN_MS),
   drainEmpty: (claim) => claim.isDirect && waits(claim) && (!claim.isCalm || !hasPodsToDrain(claim)),
   requestOpen: ({ truth, node, pod }) => truth.requested.has(node) || truth.requested.has(pod),
   // In the calm the watch has long shown what was written.

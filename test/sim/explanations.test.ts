@@ -202,7 +202,7 @@ describe("of a pod named as a deleted one", () => {
   truth.pods.note("p", 1000, null);
 
   /** Whether a sentence about the pod that has had the name for two seconds is true. */
-  function isAllowed(fact: Sentence, { overdueMs = 0, lostMs = 0, isCalm = false } = {}): boolean {
+  function isAllowed(fact: Sentence, { overdueMs = 0, lostMs = 0, isCalm = false, isDirect = false } = {}): boolean {
     const unasked = () => {
       throw new Error("no rule of a pod asks for this");
     };
@@ -213,7 +213,7 @@ describe("of a pod named as a deleted one", () => {
       nodeSinceMs: 0,
       podSinceMs: 2000,
       ...late,
-      isDirect: false,
+      isDirect,
       isComparing: false,
       isCalm,
     };
@@ -249,6 +249,13 @@ describe("of a pod named as a deleted one", () => {
     expect(isAllowed(unrequested, { overdueMs: 60_000 })).toBe(true);
     expect(isAllowed(unrequested, { overdueMs: 1_000, isCalm: true })).toBe(true);
     expect(isAllowed(unrequested, { overdueMs: 60_000, isCalm: true })).toBe(false);
+  });
+
+  test("a node that is due this instant need not be in the queue yet", () => {
+    const overdue = sentence("drainOverdue", { at: "2026-01-01T00:06:22Z" });
+    const inCalm = { isDirect: true, isCalm: true };
+    expect(isAllowed(overdue, { ...inCalm, overdueMs: 0 })).toBe(true);
+    expect(isAllowed(overdue, { ...inCalm, overdueMs: 60_000 })).toBe(false);
   });
 
   test("a request may be late by what a clock has lost", () => {

@@ -70,6 +70,8 @@ const WAITING: ReadonlySet<string> = new Set([
   "zoneSilent",
   "queueMissing",
 ]);
+/** The sentences that say since when something is overdue. */
+const OVERDUE: ReadonlySet<string> = new Set(["podOverdue", "drainOverdue"]);
 /** A read is valid for half a second, and its answer may be under way for as long as a client waits. */
 const READ_MS = 1_500;
 /** How much earlier than a heartbeat a process may date it: clocks drift. */
@@ -241,7 +243,7 @@ export class Explanations {
     // What is known of an earlier pod of the name may be as old as its record, and its node may be gone since.
     const isLastKnown = facts.some(({ name }) => name === "podLastKnown");
     const podSinceMs = isLastKnown ? Number.NEGATIVE_INFINITY : asked.askedMs - READ_MS;
-    const dueText = facts.find(({ name }) => name === "podOverdue")?.values.at;
+    const dueText = facts.find(({ name }) => OVERDUE.has(name))?.values.at;
     const overdueMs = dueText === undefined ? 0 : asked.askedMs - Date.parse(dueText);
     let node = facts.find(({ values }) => values.node)?.values.node ?? asked.node;
     for (const [index, fact] of facts.entries()) {

@@ -37,7 +37,7 @@ export interface Claim extends ExplainedFact {
   readonly ways?: ApartServer["ways"];
   /** What the API has shown of policies; absent in a run without them. */
   readonly policies?: PolicyView;
-  /** How long ago the pod was due to be deleted, or the node to be queued, as the explanation says; 0 if it does not. */
+  /** How long ago the pod was due to be deleted, or the node to be queued, as is explained; 0 if it is not. */
   readonly overdueMs: number;
   /** How long the clock of a process has been suspended at most since the node was tainted. */
   readonly lostMs: number;

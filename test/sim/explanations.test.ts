@@ -251,7 +251,7 @@ describe("of a pod named as a deleted one", () => {
     expect(isAllowed(unrequested, { overdueMs: 60_000, isCalm: true })).toBe(false);
   });
 
-  test("a node that is due this instant need not be in the queue yet", () => {
+  test("a drain is queued soon after it is due", () => {
     const overdue = sentence("drainOverdue", { at: "2026-01-01T00:06:22Z" });
     const inCalm = { isDirect: true, isCalm: true };
     expect(isAllowed(overdue, { ...inCalm, overdueMs: 0 })).toBe(true);

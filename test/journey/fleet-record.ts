@@ -25,6 +25,8 @@ const SECOND_MS = 1000;
 export class FleetRecord {
   /** The last renewal of each node's lease. */
   readonly renewedAt = new Map<string, number>();
+  /** The longest pause between two renewals of each node's lease, in milliseconds. */
+  readonly longestPauseMs = new Map<string, number>();
   /** When each node was made Unknown, in order. */
   readonly unknownAt = new Map<string, number[]>();
   readonly taints: PutTaint[] = [];
@@ -35,6 +37,8 @@ export class FleetRecord {
 
   /** Records a renewal of a node's lease. */
   renewed(node: string, atMs: number): void {
+    const pauseMs = atMs - (this.renewedAt.get(node) ?? atMs);
+    this.longestPauseMs.set(node, Math.max(pauseMs, this.longestPauseMs.get(node) ?? 0));
     this.renewedAt.set(node, atMs);
   }
 

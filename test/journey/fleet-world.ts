@@ -160,11 +160,19 @@ export class FleetWorld {
     });
   }
 
-  /** Nodes that never stopped sending heartbeats, and were made Unknown, were tainted NoExecute or lost their pod. */
+  /**
+   * Nodes that never stopped sending heartbeats, and were made Unknown, were tainted NoExecute or lost their pod; each
+   * with the longest pause between two of its renewals.
+   */
   wronglyJudged(): string[] {
     const { unknownAt, taints, deletedAt } = this.record;
-    const touched = new Set([...unknownAt.keys(), ...taints.map(({ node }) => node), ...deletedAt.keys()]);
-    return [...touched].filter((node) => !this.#fallen.has(node));
+    return this.aliveOf(new Set([...unknownAt.keys(), ...taints.map(({ node }) => node), ...deletedAt.keys()]));
+  }
+
+  /** Those of some nodes that never stopped sending heartbeats, each with the longest pause between two renewals. */
+  aliveOf(nodes: Iterable<string>): string[] {
+    const pause = (node: string) => `${node}, longest pause ${this.record.longestPauseMs.get(node)} ms`;
+    return [...nodes].filter((node) => !this.#fallen.has(node)).map(pause);
   }
 
   /** Ends everything. */

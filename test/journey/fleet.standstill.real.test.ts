@@ -114,7 +114,7 @@ describeWithNats("a fleet with a process for each service", () => {
       world.members.get(member)?.signal("SIGCONT");
       await world.untilUnknown(dying, GRACE_MS + SLACK_MS);
       await pause(AFTERWARDS_MS);
-      expect([...said.unknown].filter((node) => !world.fallen.includes(node))).toEqual([]);
+      expect(world.aliveOf(said.unknown)).toEqual([]);
       expect([...said.zoneStates]).toEqual(["Normal"]);
       expect(world.wronglyJudged()).toEqual([]);
       const taintedFirst = world.record.taints[0]?.node ?? "";

@@ -35,6 +35,8 @@ export interface Order {
   readonly isEnough?: (soFar: Outcome) => boolean;
   /** How long a seed may last, in milliseconds of this machine. */
   readonly seedMaxMs?: number;
+  /** The crew whose threads run the seeds: this file, or its copy in another tree. */
+  readonly program?: URL;
   /** Called after each seed with the result so far. */
   readonly progress?: (soFar: Outcome) => void;
 }
@@ -51,7 +53,7 @@ export const ENDLESS = "the run does not end";
 
 /** Runs seeds from `from` on until `count` are done or `forMs` have passed. */
 export async function runSeeds(order: Order): Promise<Outcome> {
-  const { from, forMs, draw = {}, isEnough = () => false, seedMaxMs = SEED_MAX_MS, progress } = order;
+  const { from, forMs, isEnough = () => false, progress } = order;
   const startedAt = performance.now();
   let soFar: Outcome = {
     runs: 0,
@@ -67,7 +69,7 @@ export async function runSeeds(order: Order): Promise<Outcome> {
   return soFar;
 
   async function serve(): Promise<void> {
-    const runner = new SeedRunner(draw, seedMaxMs);
+    const runner = new SeedRunner(order);
     for (let seed = nextSeed(); seed !== undefined; seed = nextSeed()) {
       const verdict = await runner.run(seed);
       soFar = { ...withVerdict(soFar, verdict), tookMs: performance.now() - startedAt };
@@ -86,11 +88,13 @@ export async function runSeeds(order: Order): Promise<Outcome> {
 class SeedRunner {
   readonly #draw: DrawOptions;
   readonly #seedMaxMs: number;
+  readonly #program: URL;
   #worker: Worker;
 
-  constructor(draw: DrawOptions, seedMaxMs: number) {
+  constructor({ draw = {}, seedMaxMs = SEED_MAX_MS, program = new URL(import.meta.url) }: Order) {
     this.#draw = draw;
     this.#seedMaxMs = seedMaxMs;
+    this.#program = program;
     this.#worker = this.#start();
   }
 
@@ -119,7 +123,7 @@ class SeedRunner {
 
   #start(): Worker {
     const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB };
-    return new Worker(new URL(import.meta.url), { workerData: this.#draw, resourceLimits });
+    return new Worker(this.#program, { workerData: this.#draw, resourceLimits });
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * `node test/sim/mutations.ts [name] [--seeds N]`: plants known bugs, one at a time, in a copy of the tree and shows
- * how many seeds are needed to catch each.
+ * how many seeds are needed to catch each. Copies are loaded by the threads that run seeds, whose memory ends with them:
+ * of a heap with seventy copies V8 writes a snapshot (heap.ts) longer than its longest string.
  */
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
@@ -8,9 +9,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { copiedTree, plant } from "../support/planted-change.ts";
+import { runSeeds } from "./crew.ts";
 import { MUTATIONS, type Mutation } from "./mutations.list.ts";
-import { simulate } from "./simulate.ts";
-import { type DrawOptions, drawSwarm } from "./swarm.ts";
+import type { DrawOptions } from "./swarm.ts";
 
 const SEEDS_MAX = "500";
 const SECOND = 1000;
@@ -39,8 +40,8 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
   try {
     plant(mutation, copy);
     if (mutation.showsUnderAttack !== undefined) return await triedUnderAttack(mutation, copy);
-    const crew: typeof import("./crew.ts") = await import(pathToFileURL(join(copy, "test/sim/crew.ts")).href);
-    const { runs, failures, tookMs } = await crew.runSeeds({
+    const { runs, failures, tookMs } = await runSeeds({
+      program: pathToFileURL(join(copy, "test/sim/crew.ts")),
       from: 1,
       count: seeds,
       forMs: Number.POSITIVE_INFINITY,
@@ -49,11 +50,12 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
       draw: drawOf(mutation),
     });
     const caught = failures[0];
-    const isOld = caught !== undefined && failsWithout(mutation, caught.seed);
-    if (caught === undefined || isOld) process.exitCode = 1;
+    const without = caught === undefined ? null : await problemWithout(mutation, caught.seed);
+    if (caught === undefined || without !== null) process.exitCode = 1;
     const came = caught === undefined ? `NOT CAUGHT in ${runs}` : `seed ${caught.seed}, after ${runs}`;
     const took = `${Math.round(tookMs / SECOND)} s`;
-    return `${mutation.name} | ${mutation.file} | ${came} | ${took} | ${isOld ? "FAILS WITHOUT IT TOO: " : ""}${caught?.problem?.split("\n")[0] ?? ""}`;
+    const said = without === null ? caught?.problem : `FAILS WITHOUT IT TOO: ${without}`;
+    return `${mutation.name} | ${mutation.file} | ${came} | ${took} | ${said?.split("\n")[0] ?? ""}`;
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
@@ -90,9 +92,10 @@ function triedInTest(mutation: Mutation, file: string): string {
   }
 }
 
-/** Whether a seed fails in the present tree, without the bug. */
-function failsWithout(mutation: Mutation, seed: number): boolean {
-  return simulate(seed, drawSwarm(seed, drawOf(mutation))).problem !== null;
+/** The problem of a seed in the present tree, without the bug; null for none. */
+async function problemWithout(mutation: Mutation, seed: number): Promise<string | null> {
+  const order = { from: seed, count: 1, forMs: Number.POSITIVE_INFINITY, draw: drawOf(mutation) };
+  return (await runSeeds(order)).failures[0]?.problem ?? null;
 }
 
 /** What the seeds of a bug draw from. */

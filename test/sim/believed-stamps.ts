@@ -85,6 +85,12 @@ export class BelievedStamps {
     return Math.max(...found.map(({ stampAt }) => Math.min(stampAt, this.#wholeAt)));
   }
 
+  /** Whether all of an interval is within a gap: what began and ended in it may never have been observed. */
+  isUnseen(name: string, { fromAt, untilAt }: ViewGap): boolean {
+    const gaps = this.#gaps.get(shardOf(name)) ?? [];
+    return gaps.some((gap) => gap.fromAt <= fromAt + this.#lagMs && gap.untilAt >= untilAt - this.#lagMs);
+  }
+
   #gains(name: string): ViewGap[] {
     return (this.#gainsAt.get(shardOf(name)) ?? []).map((gainAt) => ({ fromAt: gainAt, untilAt: gainAt }));
   }

@@ -53,10 +53,20 @@ describe("a time without heartbeats", () => {
 
 it("a restored backup takes the heartbeats since then away", () => {
   const heard = heardIn([[0, 200]]);
-  heard.restored(60 * S);
+  heard.restored(60 * S, false);
   renew(heard, 205, 225);
   expect(heard.pauses(225 * S).least).toEqual([[60 * S, 205 * S]]);
   expect(heard.isRenewedWithin("n1", [100 * S, 204 * S])).toBe(false);
+});
+
+it("an outage is not sure if an observer slept through a restore", () => {
+  const heard = heardIn([[0, 200]]);
+  heard.restored(60 * S, true);
+  expect(heard.pauses(200 * S).least).toEqual([]);
+  renew(heard, 205, 225);
+  const { least, most } = heard.pauses(225 * S);
+  expect(least).toEqual([]);
+  expect(most).toContainEqual([60 * S, 205 * S]);
 });
 
 it("a countdown is frozen in an outage, and may end a grace after it", () => {

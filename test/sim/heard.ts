@@ -77,6 +77,8 @@ export class Heard {
   /** The last heartbeat of each kind that the API server shows, by node and kind. */
   readonly #marks = new Map<string, Mark>();
   #deafness: Deafness | null = null;
+  /** The state of the store that an observer slept through: the heartbeats before it were lost meanwhile. */
+  #sleptThroughAt: number | null = null;
 
   constructor(swarm: Pick<Swarm, "profile" | "policies" | "remembersOutages">) {
     this.#swarm = swarm;
@@ -95,9 +97,13 @@ export class Heard {
     }
   }
 
-  /** The API server went back to an earlier state: it knows of no heartbeat since then. */
-  restored(toAt: number): void {
+  /**
+   * The API server went back to an earlier state: it knows of no heartbeat since then. An observer whose machine is
+   * suspended meanwhile, and its clock with it, cannot know that any time passed (decision 2).
+   */
+  restored(toAt: number, isSleptThrough: boolean): void {
     const isKept = (at: number): boolean => at <= toAt;
+    this.#sleptThroughAt = isSleptThrough ? toAt : null;
     this.#lastAt = Math.min(this.#lastAt ?? toAt, toAt);
     this.#gaps = this.#gaps.filter(([fromAt]) => isKept(fromAt));
     for (const [key, { by, at }] of this.#marks) if (!isKept(at)) this.#marks.set(key, { by, at: toAt });
@@ -162,14 +168,15 @@ export class Heard {
 
   #present(nowAt: number): Span[] {
     const isOpen = this.#lastAt !== null && nowAt - this.#lastAt > this.#limitMs - UNSURE_MS;
-    return isOpen ? [...this.#gaps, [this.#lastAt ?? nowAt, Number.POSITIVE_INFINITY]] : this.#gaps;
+    const isKnown = isOpen && this.#lastAt !== this.#sleptThroughAt;
+    return isKnown ? [...this.#gaps, [this.#lastAt ?? nowAt, Number.POSITIVE_INFINITY]] : this.#gaps;
   }
 
   /** Records the time between two heartbeats, of which this node sent the second. */
   #gap(node: string, fromAt: number, toAt: number): void {
     const ending = this.#ending;
     if (toAt - fromAt > this.#limitMs - UNSURE_MS) {
-      this.#gaps.push([fromAt, toAt]);
+      (fromAt === this.#sleptThroughAt ? this.#unheard : this.#gaps).push([fromAt, toAt]);
       this.#ending ??= { fromAt, by: node, readAt: toAt + READ_MS };
     } else if (ending !== null && toAt >= ending.readAt + (node === ending.by ? READ_MS : 0)) {
       this.#unheard.push([ending.fromAt, toAt + STAMP_MS]);

@@ -9,7 +9,7 @@ import { Checks } from "./checks.ts";
 import { MessageChecks } from "./message-checks.ts";
 import { NodeHistory } from "./node-history.ts";
 import { ProcessClock } from "./process-clock.ts";
-import { drawSwarm } from "./swarm.ts";
+import { drawSwarm, type FaultClass } from "./swarm.ts";
 import { World } from "./world.ts";
 
 const MEMBER = "p1";
@@ -21,10 +21,11 @@ class Stage {
   readonly world: World;
   readonly clock: ProcessClock;
   readonly #words: MessageChecks;
+  readonly #history: NodeHistory;
 
-  constructor() {
+  constructor(...faults: FaultClass[]) {
     const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);
-    const swarm = { ...drawn, plot: null, zones: [], faults: new Set<never>(), profile: STANDARD_PROFILE };
+    const swarm = { ...drawn, plot: null, zones: [], faults: new Set(faults), profile: STANDARD_PROFILE };
     const world = new World(swarm);
     const clock = new ProcessClock(world.clock, { rate: 1, wallOffsetMs: 0 });
     const standing = {
@@ -43,7 +44,16 @@ class Stage {
     const history = new NodeHistory(swarm, world.clock);
     this.world = world;
     this.clock = clock;
+    this.#history = history;
     this.#words = new MessageChecks({ world, count: () => {}, history, checks });
+  }
+
+  /** Its node loses its taint, and then the faults end. */
+  calm(): void {
+    const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }];
+    const metadata = { name: NODE, uid: "1" };
+    this.#history.note(NODE, { metadata, spec: { taints } }, { metadata, spec: {} });
+    this.#words.calm();
   }
 
   hearPulse(): void {
@@ -82,5 +92,16 @@ describe("a request to evict", () => {
     expect(() => stage.evict()).not.toThrow();
     stage.world.clock.advance(2 * pulseTimeoutMs);
     expect(() => stage.evict()).toThrow("without a pulse");
+  });
+
+  it("is caught without a taint, unless a watch may be silent", () => {
+    const evictFromUntainted = (stage: Stage) => {
+      stage.calm();
+      stage.world.clock.advance(60_000);
+      stage.hearPulse();
+      stage.evict();
+    };
+    expect(() => evictFromUntainted(new Stage())).toThrow("has not been tainted");
+    expect(() => evictFromUntainted(new Stage("silentWatches"))).not.toThrow();
   });
 });

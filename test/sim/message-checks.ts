@@ -6,7 +6,7 @@ import type { AnyMessage, Message, MessageType } from "../../protocols/messages.
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import { ATTACKER } from "./attacker.ts";
 import type { Checks } from "./checks.ts";
-import { isOnlyLossy } from "./fault-bounds.ts";
+import { isOnlyLossy, silentMaxMs } from "./fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, isEvictable } from "./invariants.ts";
 import type { Network } from "./network.ts";
 import type { NodeHistory } from "./node-history.ts";
@@ -85,7 +85,7 @@ export class MessageChecks {
   #calm: { readonly sinceMs: number; readonly wallMs: number } | null = null;
   #isSettled = false;
   readonly #mayGoBack: boolean;
-  /** Null where no client stamps taints again, because then gaps allow nothing. */
+  /** Null where no client sets taints, because then gaps allow nothing. */
   readonly #gaps: ViewGaps | null;
 
   constructor(around: MessageChecksWorld) {
@@ -93,7 +93,8 @@ export class MessageChecks {
     this.#mayGoBack = mayGoBack(around.world);
     const { clock, swarm } = around.world;
     const found = (shard: number, gap: ViewGap): void => around.history.interrupted(shard, gap);
-    this.#gaps = swarm.faults.has("foreignTaints") ? new ViewGaps(clock, swarm.profile, found) : null;
+    const isOthers = swarm.faults.has("foreignTaints") || swarm.faults.has("humanTaints");
+    this.#gaps = isOthers ? new ViewGaps(clock, swarm.profile, found) : null;
   }
 
   /** The faults have ended. */
@@ -284,7 +285,7 @@ export class MessageChecks {
         metadata.name === body.node && spec?.taints?.some(({ effect }) => effect === "NoExecute") === true,
     );
     const untaintedMs = clock.wallMs() - this.#context.history.evictableAt(body.node);
-    if (!isTainted && untaintedMs > KNOWN_MS) {
+    if (!isTainted && untaintedMs > KNOWN_MS + silentMaxMs(swarm)) {
       throw new BrokenInvariant(
         `${body.name} was to be evicted; ${body.node} has not been tainted for ${untaintedMs} ms`,
       );

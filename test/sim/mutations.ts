@@ -1,7 +1,7 @@
 /**
  * `node test/sim/mutations.ts [name] [--seeds N]`: plants known bugs, one at a time, in a copy of the tree and shows
- * how many seeds are needed to catch each. Copies are loaded by the threads that run seeds, whose memory ends with them:
- * of a heap with seventy copies V8 writes a snapshot (heap.ts) longer than its longest string.
+ * how many seeds are needed to catch each. Copies are loaded by the threads that run seeds, whose memory ends with
+ * them: of a heap with seventy copies V8 writes a snapshot (heap.ts) longer than its longest string.
  */
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";

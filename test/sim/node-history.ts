@@ -21,6 +21,13 @@ const RECORD = "vigil.v1/taints-seen";
 /** A list, or a watch that resumes after a minute, shows no taint that went and came back meanwhile. */
 const UNSEEN_MAX_MS = 60_000;
 
+/** When a taint was away that has come back, and since when it had been there before. */
+interface Absence {
+  readonly cameAt: number;
+  readonly wentAt: number;
+  readonly backAt: number;
+}
+
 /** The past of every node; all instants are on the world's wall clock. */
 export class NodeHistory {
   readonly #swarm: Swarm;
@@ -31,6 +38,11 @@ export class NodeHistory {
   readonly #evictableAt = new Map<string, number>();
   /** When earlier taints came and went, by node and taint. */
   readonly #left = new Map<string, { readonly cameAt: number; readonly wentAt: number }>();
+  /**
+   * The absences of present taints without a stamp, by node and taint: one within a gap of an owner's view is not
+   * observed, however long it was.
+   */
+  readonly #absences = new Map<string, Absence>();
   /** Whether stamps of taints are meaningless, because clocks are wrong or other clients change them. */
   readonly #isStampVoid: boolean;
   /** Whether other clients change them: then an owner may accept another stamp than the first. */
@@ -96,8 +108,10 @@ export class NodeHistory {
     for (const [taint, cameAt] of known ?? []) this.#left.set(`${name} ${taint}`, { cameAt, wentAt: wallMs });
     const cameAt = (taint: string): number => {
       const left = this.#left.get(`${name} ${taint}`);
-      const unseenMs = this.#unseenMs(unstamped.has(taint));
-      return left !== undefined && wallMs - left.wentAt < unseenMs ? left.cameAt : wallMs;
+      if (left === undefined) return wallMs;
+      const isUnstamped = unstamped.has(taint);
+      if (isUnstamped) this.#absences.set(`${name} ${taint}`, { ...left, backAt: wallMs });
+      return wallMs - left.wentAt < this.#unseenMs(isUnstamped) ? left.cameAt : wallMs;
     };
     const added = this.#addedAt.get(name);
     this.#addedAt.set(name, new Map(taints.map((taint) => [taint, added?.get(taint) ?? wallMs])));
@@ -143,7 +157,7 @@ export class NodeHistory {
   /** From when a taint on a node counts. */
   standing(node: string, taint: Pick<CheckedTaint, "key" | "effect">): Standing {
     const lineage = isPaced(taint) ? this.#lines.get(node) : undefined;
-    const seenAt = this.taintedAt(node, taint);
+    const seenAt = this.#seenAt(node, taint);
     const addedAt = this.#addedAt.get(node)?.get(taintName(taint)) ?? seenAt;
     const name = taintName(taint);
     const believed = {
@@ -157,6 +171,15 @@ export class NodeHistory {
     const latestAt = Math.max(seenAt, forgottenAt + RECOVERY_MS);
     const known = { seenAt, addedAt, latestAt, isComparing };
     return { ...known, ...((this.#isStampVoid || isChanged) && stampVoid), ...(lineage && { lineage }) };
+  }
+
+  /** When a taint appeared for an owner that observed everything but what was in a gap of its view. */
+  #seenAt(node: string, taint: Pick<CheckedTaint, "key" | "effect">): number {
+    const seenAt = this.taintedAt(node, taint);
+    const absence = this.#absences.get(`${node} ${taintName(taint)}`);
+    if (absence === undefined || absence.backAt < seenAt) return seenAt;
+    const { cameAt, wentAt, backAt } = absence;
+    return this.#believed.isUnseen(node, { fromAt: wentAt, untilAt: backAt }) ? Math.min(cameAt, seenAt) : seenAt;
   }
 
   /** When a node was last in a state in which its pods may go, and then left it. */

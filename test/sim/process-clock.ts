@@ -49,6 +49,10 @@ export class ProcessClock implements Clock {
     return this.#suspendedMs + (sinceMs === null ? 0 : this.#world.monotonicMs() - sinceMs);
   }
 
+  get isSuspended(): boolean {
+    return this.#suspendedAtMs !== null;
+  }
+
   wallMs(): number {
     return this.#world.wallMs() + this.#wallOffsetMs + this.#wallErrorMs();
   }

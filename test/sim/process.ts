@@ -139,6 +139,11 @@ export class SimulatedProcess {
     return this.#life !== null && !this.#life.standstill.isStill && this.apiPath.cut === null;
   }
 
+  /** Whether its machine is suspended, and its clock with it. */
+  get isAsleep(): boolean {
+    return this.#life?.clock.isSuspended === true;
+  }
+
   /** What its ledger knows; null while it is dead, and where it runs none. */
   get ledger(): LedgerReader | null {
     return this.#life?.controller.ledger ?? null;

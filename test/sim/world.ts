@@ -318,13 +318,16 @@ export class World {
     return Number.isFinite(this.#restoredMs);
   }
 
-  /** Restores the API's store from a backup, unless that is of a time that another restore has undone. */
-  restore({ atMs, objects, signs }: Backup, watches: "cut" | "silent"): void {
+  /**
+   * Restores the API's store from a backup, unless that is of a time that another restore has undone. `isSleptThrough`
+   * is whether an observer is suspended now, and its clock with it.
+   */
+  restore({ atMs, objects, signs }: Backup, watches: "cut" | "silent", isSleptThrough = false): void {
     if (atMs < this.#restoredMs) return;
     this.#restoredMs = this.clock.wallMs();
     const before = (["nodes", "pods"] as const).map((storage) => this.api.store.collection(storage).sorted(""));
     this.asWorld(() => this.api.restore(objects, { watches }));
-    this.heard.restored(atMs);
+    this.heard.restored(atMs, isSleptThrough);
     this.signs.restored(signs);
     for (const [index, kind] of (["node", "pod"] as const).entries()) {
       const after = this.api.store.collection(`${kind}s`).sorted("");

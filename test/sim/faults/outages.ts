@@ -50,7 +50,9 @@ export const OUTAGE_FAULTS = {
           reach.count("etcd restored");
           const serve = reach.world.apiAway();
           return lasting(reach, random, 40, () => {
-            reach.world.restore(backup, random() < 0.7 ? "cut" : "silent");
+            const observers = reach.processes.filter(({ services }) => services.includes("observer"));
+            const isSleptThrough = observers.some(({ isAsleep }) => isAsleep);
+            reach.world.restore(backup, random() < 0.7 ? "cut" : "silent", isSleptThrough);
             serve();
           });
         });

@@ -93,8 +93,8 @@ export class MessageChecks {
     this.#mayGoBack = mayGoBack(around.world);
     const { clock, swarm } = around.world;
     const found = (shard: number, gap: ViewGap): void => around.history.interrupted(shard, gap);
-    const isOthers = swarm.faults.has("foreignTaints") || swarm.faults.has("humanTaints");
-    this.#gaps = isOthers ? new ViewGaps(clock, swarm.profile, found) : null;
+    const isTaintedByOthers = swarm.faults.has("foreignTaints") || swarm.faults.has("humanTaints");
+    this.#gaps = isTaintedByOthers ? new ViewGaps(clock, swarm.profile, found) : null;
   }
 
   /** The faults have ended. */

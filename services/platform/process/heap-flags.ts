@@ -5,9 +5,9 @@
 
 /**
  * Sizes in MiB: each half of the young generation, at most and at first, and the old generation at its first
- * collection; then the growth between collections in per cent. A smaller most or growth doubles the CPU time of a wave
- * of writes. The young generation grows while much of it survives and does not shrink: one that begins small saves a
- * process with few nodes 10 MiB.
+ * collection; then the growth between collections in per cent. A smaller maximum or growth doubles the CPU time of a
+ * wave of writes. The young generation grows while much of it survives and does not shrink: one that begins small saves
+ * a process with few nodes 10 MiB.
  */
 const FLAGS = [
   "--max-semi-space-size=8",

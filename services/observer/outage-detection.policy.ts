@@ -94,9 +94,9 @@ export function outagesIn(
   { minMs, nodes }: OutageRules,
 ): { readonly outages: readonly FrozenInterval[]; readonly heardAt: number | null } {
   const ordered = heard.toSorted((left, right) => left.at - right.at);
-  const lastAt = ordered.at(-1)?.at ?? null;
-  if (lastAt === null) return { outages: [], heardAt: null };
-  const heardAt = lastOfTwo(ordered)?.at ?? lastAt;
+  const heardAt = lastHeardAt(ordered);
+  if (heardAt === null) return { outages: [], heardAt: null };
+  const lastAt = ordered.at(-1)?.at ?? heardAt;
   const instants = ordered.map(({ at }) => at);
   const [first, ...others] = outagesBetween(instants, { fromAt, toAt: lastAt, minMs });
   if (first === undefined) return { outages: [], heardAt };
@@ -141,6 +141,12 @@ function confirmed(
   const before = ordered.filter(({ at }) => at <= fromAt);
   const isKnown = gapFromAt === UNKNOWN_START_AT || coversMost(before, nodes);
   return { fromAt: isKnown ? (lastOfTwo(before)?.at ?? fromAt) : gapFromAt, toAt: second?.at ?? toAt };
+}
+
+/** Until when nodes were heard: one alone does not show it where there are more. Null for no heartbeats. */
+export function lastHeardAt(heard: readonly HeardAt[]): number | null {
+  const ordered = heard.toSorted((left, right) => left.at - right.at);
+  return (lastOfTwo(ordered) ?? ordered.at(-1))?.at ?? null;
 }
 
 /** The last heartbeat of another node than the one that was heard last; undefined if there is none. */

@@ -23,6 +23,7 @@ import {
   type Gap,
   type HeardAt,
   knownOutages,
+  lastHeardAt,
   type OutageRules,
   orderedStamps,
   outagesIn,
@@ -181,9 +182,10 @@ export class OutageDetection {
     const nowAt = this.#io.clock.wallMs();
     const record = reply.outcome === "ok" ? heardIn(reply.object) : null;
     if (this.#cluster.countingSinceAt() === null && record === null) {
-      // No countdown has overlapped a possible outage, and this may be the first start ever.
+      // This may be the first start ever, and an outage has paused no countdown. One that lasts may still pause some.
       this.#hasBegun = true;
-      this.#hear(nowAt);
+      this.#hear(lastHeardAt(pastStamps(this.#cluster.stamps(), nowAt)) ?? nowAt);
+      this.#openGap(nowAt);
       return;
     }
     if (record !== null && record.at <= nowAt && this.#matchesStore(record)) {

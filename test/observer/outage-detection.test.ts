@@ -148,3 +148,29 @@ test("a backup restored during an outage is noticed by the versions shown in it"
   expect(restorations).toBe(1);
   expect(detection.outages).toEqual([{ fromAt: heardAt, toAt: null }]);
 });
+
+test.each([
+  ["an outage where heartbeats are old", [300, 290, 280], 290],
+  ["none where two nodes were heard", [300, 5, 4], null],
+  ["none where no node has a heartbeat", [], null],
+])("a start without a record finds %s", (_what, agesS, sinceS) => {
+  const clock = new VirtualClock();
+  clock.advance(HOUR_MS);
+  const nowAt = clock.wallMs();
+  const kube: Partial<Kube> = {
+    read: (_ref, done) => done({ outcome: "gone", detail: "404" }),
+    componentLeases: (done) => done([]),
+  };
+  const io: Partial<Io> = { clock, kube: kube as Kube, log: recordingLog(), profile: STANDARD_PROFILE };
+  const cluster = {
+    isSynced: () => true,
+    leasesVersion: () => "10",
+    stamps: () => agesS.map((seconds, index) => ({ by: `n${index}`, at: nowAt - seconds * 1000 })),
+    countingSinceAt: () => null,
+    changed: () => {},
+    restored: () => {},
+  };
+  const detection = new OutageDetection(io as Io, cluster, null);
+  detection.review();
+  expect(detection.outages).toEqual(sinceS === null ? [] : [{ fromAt: nowAt - sinceS * 1000, toAt: null }]);
+});

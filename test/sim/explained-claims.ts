@@ -43,6 +43,8 @@ export interface Claim extends ExplainedFact {
   readonly lostMs: number;
   /** Whether the faults have ended and the cluster has recovered. */
   readonly isCalm: boolean;
+  /** Whether watches stay behind in the calm too; absent where they do not. */
+  readonly isBehind?: boolean;
 }
 
 /** The present state of a zone. */
@@ -69,6 +71,8 @@ const hasPodsToDrain = ({ truth, node }: Claim) =>
   truth.pods.present().some((pod) => pod.spec.nodeName === node && isDrainable(pod));
 /** The pod is bound to the named node. */
 const isBound: Rule = (claim) => somePod(claim, ({ spec }) => spec.nodeName === claim.node);
+/** A stamp as explain writes it, in whole seconds: a client may have written it with more digits. */
+const inSeconds = (stamp: string | null | undefined) => stamp?.replace(/\.\d+Z$/, "Z");
 const isMirror = ({ metadata }: ExplainedPod) => metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
 const isDown = (node: CheckedNode) => readyOf(node) === "Unknown" || readyOf(node) === "False";
 /** The Ready status of a node in the words of explain. */
@@ -170,7 +174,7 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   nodeStarting: (claim) => someNode(claim, (node) => readyOf(node) === null),
   nodeUnknown: unknownSince,
   nodeUnknownByStatus: (claim) =>
-    someNode(claim, (node) => conditionOf(node, "Ready")?.lastHeartbeatTime === claim.values.heartbeat),
+    someNode(claim, (node) => inSeconds(conditionOf(node, "Ready")?.lastHeartbeatTime) === claim.values.heartbeat),
   nodeNeverPosted: (claim) =>
     someNode(claim, (node) => conditionOf(node, "Ready")?.reason === "NodeStatusNeverUpdated"),
   nodeUnknownNoHeartbeat: unknown,
@@ -206,8 +210,8 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   drainOverdue: ({ isDirect, isCalm, overdueMs }) => isDirect && (!isCalm || overdueMs < REQUESTED_WITHIN_MS),
   drainEmpty: (claim) => claim.isDirect && waits(claim) && (!claim.isCalm || !hasPodsToDrain(claim)),
   requestOpen: ({ truth, node, pod }) => truth.requested.has(node) || truth.requested.has(pod),
-  // In the calm the watch has long shown what was written.
-  requestWritten: (claim) => !claim.isCalm && outcome("ok")(claim),
+  // In the calm the watch has long shown what was written, unless watches stay behind.
+  requestWritten: (claim) => (!claim.isCalm || claim.isBehind === true) && outcome("ok")(claim),
   requestDenied: outcome("denied"),
   requestThrottled: outcome("throttled"),
   requestFailed: outcome("failed"),

@@ -188,6 +188,35 @@ describe("an outdated judgement", () => {
   });
 });
 
+describe("a sentence in the calm", () => {
+  /** Whether it is true of a node with this Ready condition, for which a write has succeeded. */
+  function isAllowed(said: Sentence, { heartbeat = AT, isBehind = false }): boolean {
+    const truth = new ExplainedTruth();
+    const conditions = [{ type: "Ready", status: "Unknown", lastHeartbeatTime: heartbeat }];
+    truth.nodes.note("n", 0, { metadata: { name: "n", uid: "u" }, status: { conditions } });
+    truth.outcomes.add("n ok");
+    const late = { overdueMs: 0, lostMs: 0 };
+    const asked = { node: "n", pod: "", nodeSinceMs: 0, podSinceMs: 0, isDirect: false, isComparing: false };
+    const unasked = () => {
+      throw new Error("the rule does not ask for this");
+    };
+    const about = { truth, isSilent: unasked, wasAlive: unasked, zone: unasked, isCalm: true, isBehind };
+    return isTrue({ ...said, ...asked, ...late, ...about });
+  }
+
+  test("may name a heartbeat in whole seconds that has more digits", () => {
+    const said = sentence("nodeUnknownByStatus", { node: "n", since: AT, span: "4 s", heartbeat: AT });
+    expect(isAllowed(said, { heartbeat: AT.replace("Z", ".000000Z") })).toBe(true);
+    expect(isAllowed(said, { heartbeat: "2026-01-01T00:00:01.000000Z" })).toBe(false);
+  });
+
+  test("may name a write that lagging watches do not show yet", () => {
+    const said = sentence("requestWritten", { what: "a taint", at: AT });
+    expect(isAllowed(said, { isBehind: true })).toBe(true);
+    expect(isAllowed(said, { isBehind: false })).toBe(false);
+  });
+});
+
 describe("of a pod named as a deleted one", () => {
   const CREATED = "2026-01-01T00:10:00Z";
   const truth = new ExplainedTruth();

@@ -270,6 +270,7 @@ export class Explanations {
       ways: (pod) => this.#run.world.apart.ways(pod),
       ...(this.#run.policies !== undefined && { policies: this.#run.policies }),
       isCalm: this.#isCalm,
+      isBehind: (this.#run.world.lastingFault?.lagMs ?? 0) > 0,
     };
   }
 

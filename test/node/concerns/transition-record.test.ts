@@ -1,9 +1,9 @@
 /** When the Ready condition of a node changed, as this process and the node's annotation know. */
 import { expect, test } from "vitest";
-import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
 import { TransitionRecord } from "../../../services/node/concerns/taint-delay/transition-record.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
-import { nodeWith, taint } from "../node-fixtures.ts";
+import { condition, nodeWith, taint } from "../node-fixtures.ts";
 
 const S = 1000;
 
@@ -51,4 +51,26 @@ test("a transition that another process saw a second later counts once", () => {
   // The record that this process corrects is still there when the node is Ready.
   take(20, nodeWith("True", later));
   expect(transitions()).toEqual([10, 31]);
+});
+
+/** A node with this status since a second after the start, and other fields. */
+function nodeSince(second: number, ready: ConditionStatus, fields: Partial<ObservedNode> = {}): ObservedNode {
+  const transitionAt = new VirtualClock().wallMs() + second * S;
+  return nodeWith(null, { ...fields, conditions: [condition("Ready", ready, { transitionAt })] });
+}
+
+test("a failure after a recovery that only another process saw counts", () => {
+  const startAt = new VirtualClock().wallMs();
+  const found = nodeSince(0, "False", { taints: [taint("node.kubernetes.io/not-ready", "NoSchedule")] });
+  const { take, transitions } = recordOf(found);
+  take(60, nodeSince(55, "False", { readyTransitionsAt: [startAt + 30 * S] }));
+  expect(transitions()).toEqual([30, 55]);
+});
+
+test("a late record of a recovery makes no transition between two failures", () => {
+  const startAt = new VirtualClock().wallMs();
+  const found = nodeSince(0, "Unknown", { taints: [taint("node.kubernetes.io/unreachable", "NoSchedule")] });
+  const { take, transitions } = recordOf(found);
+  take(60, nodeSince(55, "False", { readyTransitionsAt: [startAt - 20 * S] }));
+  expect(transitions()).toEqual([-20]);
 });

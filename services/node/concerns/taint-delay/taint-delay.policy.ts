@@ -45,6 +45,8 @@ const STEP_MS = 1000;
 const CLOCKS_APART_MS = 10_000;
 /** How far apart two processes may see one transition: the watch of one may lag behind. */
 const OBSERVED_APART_MS = 10_000;
+/** A record this much later than a kubelet's stamp is not of the same transition. */
+const UNSEEN_APART_MS = CLOCKS_APART_MS + OBSERVED_APART_MS;
 
 /**
  * What delays the removal of a Ready node's NoSchedule taint the longest; null if nothing does, and for any other node.
@@ -172,11 +174,29 @@ export function foundTransitions(
   return isUnfollowed && isLater ? withTransitions(recorded, [changedAt]) : recorded;
 }
 
+/**
+ * The transitions that an observed state adds to the known ones. A process that was cut off may find the status that it
+ * knew, and a record of another process of a transition since. Then the status has changed once more, by the kubelet's
+ * stamp. Example: this process knows NotReady since 10:00, the other one recorded at 10:02 that the node was Ready, and
+ * now it is NotReady since 10:03, without the taint.
+ */
+export function observedTransitions(
+  before: Pick<ObservedNode, "conditions" | "readyTransitionsAt">,
+  after: Pick<ObservedNode, "conditions" | "readyTransitionsAt">,
+  known: readonly number[],
+  wallMs: number,
+): readonly number[] {
+  if (isTransition(before, after)) return [wallMs];
+  const [fromAt, changedAt] = [before, after].map((node) => readyConditionOf(node)?.transitionAt ?? null);
+  const recordedAt = possibleAt(after.readyTransitionsAt ?? [], wallMs).at(-1);
+  if (fromAt == null || changedAt == null || recordedAt === undefined || changedAt > wallMs) return [];
+  const isKnown = before.readyTransitionsAt?.includes(recordedAt) || nearestTo(recordedAt, new Set(known)) !== null;
+  const isBetween = recordedAt - fromAt > UNSEEN_APART_MS && changedAt - recordedAt > CLOCKS_APART_MS;
+  return !isKnown && isBetween ? [changedAt] : [];
+}
+
 /** Whether a node's Ready condition changed to or from True. A node without the condition has made no transition. */
-export function isTransition(
-  before: Pick<ObservedNode, "conditions">,
-  after: Pick<ObservedNode, "conditions">,
-): boolean {
+function isTransition(before: Pick<ObservedNode, "conditions">, after: Pick<ObservedNode, "conditions">): boolean {
   const [from, to] = [before, after].map((node) => readyConditionOf(node)?.status);
   return from !== undefined && to !== undefined && (from === "True") !== (to === "True");
 }

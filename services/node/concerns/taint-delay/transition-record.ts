@@ -1,7 +1,13 @@
 /** When the Ready condition of one node changed to or from True, as far as this process and its annotation know. */
 import type { ObservedNode } from "../../../../protocols/objects.ts";
 import type { Clock } from "../../../../protocols/ports.ts";
-import { foundTransitions, isTransition, possibleAt, withRecorded, withTransitions } from "./taint-delay.policy.ts";
+import {
+  foundTransitions,
+  observedTransitions,
+  possibleAt,
+  withRecorded,
+  withTransitions,
+} from "./taint-delay.policy.ts";
 
 /** The transitions of one node. */
 export class TransitionRecord {
@@ -24,7 +30,8 @@ export class TransitionRecord {
   record(node: ObservedNode): void {
     if (node === this.#node) return;
     const wallMs = this.#clock.wallMs();
-    const seen = withTransitions(this.#transitionsAt, isTransition(this.#node, node) ? [wallMs] : []);
+    const known = this.#transitionsAt;
+    const seen = withTransitions(known, observedTransitions(this.#node, node, known, wallMs));
     const recorded = possibleAt(node.readyTransitionsAt ?? [], wallMs);
     this.#transitionsAt = withRecorded(seen, recorded, this.#node.readyTransitionsAt ?? []);
     this.#node = node;

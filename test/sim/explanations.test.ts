@@ -204,13 +204,13 @@ describe("a sentence in the calm", () => {
     return isTrue({ ...said, ...asked, ...late, ...about });
   }
 
-  test("may name a heartbeat in whole seconds that has more digits", () => {
+  test("may name a heartbeat with more digits in seconds", () => {
     const said = sentence("nodeUnknownByStatus", { node: "n", since: AT, span: "4 s", heartbeat: AT });
     expect(isAllowed(said, { heartbeat: AT.replace("Z", ".000000Z") })).toBe(true);
     expect(isAllowed(said, { heartbeat: "2026-01-01T00:00:01.000000Z" })).toBe(false);
   });
 
-  test("may name a write that lagging watches do not show yet", () => {
+  test("may name a write that lagging watches do not show", () => {
     const said = sentence("requestWritten", { what: "a taint", at: AT });
     expect(isAllowed(said, { isBehind: true })).toBe(true);
     expect(isAllowed(said, { isBehind: false })).toBe(false);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { parse } from "yaml";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
-import { type KubeObject, type ObjectRef, Urgency } from "../../protocols/ports.ts";
+import { type KubeObject, type ObjectRef, Urgency, type WriteRequest } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
 import { listOf, recordOf } from "../../services/structures/json.ts";
@@ -116,18 +116,19 @@ export class RemediationWorld extends ExplainedWorld {
 
   /** Sets a condition of an object, as its controller does. */
   report(kind: string, type: string, status: string, name = "a-0"): void {
+    expect(this.write(this.#reportOf(kind, type, status, name)).outcome).toBe("ok");
+  }
+
+  /** The same from within a request of another client: it is carried out after that one. */
+  reportNext(kind: string, type: string, status: string): void {
+    this.kube.write(this.#reportOf(kind, type, status, "a-0"), () => {});
+  }
+
+  #reportOf(kind: string, type: string, status: string, name: string): WriteRequest {
     const conditions = [{ type, status, reason: "Test", message: "", lastTransitionTime: this.at() }];
-    const body = { status: { conditions } };
     const ref = this.ref(kind, name);
-    const reply = this.write({
-      verb: "patch",
-      patch: "merge",
-      ref,
-      subresource: "status",
-      urgency: Urgency.status,
-      body,
-    });
-    expect(reply.outcome).toBe("ok");
+    const body = { status: { conditions } };
+    return { verb: "patch", patch: "merge", ref, subresource: "status", urgency: Urgency.status, body };
   }
 
   /** The condition RemediationsReady of the policy as `status reason: message`; "" without one. */

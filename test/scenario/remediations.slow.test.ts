@@ -242,6 +242,27 @@ describe("a silent node", () => {
     expect(world.says()).toContain("Its remediation by Reboot of");
     expect(world.objects("PowerOff")).toEqual([]);
   });
+
+  test("is not proved down by a success that is withdrawn before the proof", () => {
+    const world = new RemediationWorld({ outOfService: { after: "1m", proof: ["RemediationSucceeded"] } });
+    world.silence(["a-0"]);
+    world.advance(3 * MINUTE);
+    world.report("Reboot", "Succeeded", "True");
+    let isWithdrawn = false;
+    world.api.faults.add({
+      fault: { kind: "stall" },
+      when: ({ verb, resource, name }) => {
+        if (!isWithdrawn && verb === "get" && resource.plural === "nodes" && name === "a-0") {
+          isWithdrawn = true;
+          world.reportNext("Reboot", "Succeeded", "False");
+        }
+        return false;
+      },
+    });
+    world.advance(20 * S);
+    expect(isWithdrawn).toBe(true);
+    expect(world.taints("a-0")).not.toContain(OUT);
+  });
 });
 
 describe("a remediation is held back", () => {

@@ -15,9 +15,11 @@ import type { NodePatch } from "../../platform/kube/write/sent-bodies.ts";
 import { isProof, liveRefusal, type RemediationAct, type RemediationObject } from "./remediation.policy.ts";
 import {
   type RemediationOwner,
+  readRemediations,
   remediationBody,
   remediationKind,
   remediationRef,
+  remediationsRef,
   timeOutPatch,
 } from "./remediation-object.policy.ts";
 
@@ -37,6 +39,11 @@ export interface RemediationJob {
 export type RemediationResult =
   | { readonly kind: "written"; readonly reply: WriteReply }
   | { readonly kind: "left"; readonly detail: string };
+
+/** Why no proof is written after the last reads. */
+const UNPROVED = "its success was withdrawn, or the node has stopped sending heartbeats again since";
+
+type ProofJob = RemediationJob & Pick<Live, "readAtMs">;
 
 type Done = (result: RemediationResult) => void;
 
@@ -134,25 +141,31 @@ function deleteObject(io: Io, step: Remediation, object: RemediationObject, done
   io.kube.write({ verb: "delete", ref, urgency: Urgency.healing, uid: object.uid }, written(done));
 }
 
-/** Records the success on the node as it was read, so a change meanwhile ends in a conflict. */
-function prove(
-  io: Io,
-  { policy, step, node, readAtMs }: RemediationJob & Pick<Live, "readAtMs">,
-  object: RemediationObject,
-  done: Done,
-): void {
-  if (!isProof(object, { node, outOfService: policy.outOfService })) {
-    done({ kind: "left", detail: "the node has stopped sending heartbeats again since" });
-    return;
-  }
-  const at = Math.max(io.clock.wallMs(), provableFrom(node) ?? 0);
+/**
+ * Reads the object again, because its success may have been withdrawn since the round began, and then records it on the
+ * node as that was read, so a change meanwhile ends in a conflict.
+ */
+function prove(io: Io, job: ProofJob, object: RemediationObject, done: Done): void {
+  const { policy, step, node, readAtMs } = job;
+  io.kube.read(remediationsRef(step.template), (reply) => {
+    const present = reply.outcome === "ok" ? readRemediations(reply.object).get(object.name) : undefined;
+    const proof = present?.uid === object.uid && isProof(present, { node, outOfService: policy.outOfService });
+    if (!proof) {
+      done({ kind: "left", detail: reply.outcome === "ok" ? UNPROVED : problemOf("remediation", reply) });
+      return;
+    }
+    const body = proofPatch(job, object, Math.max(io.clock.wallMs(), provableFrom(node) ?? 0));
+    const ref = { kind: "Node", namespace: "", name: node.node } as const;
+    io.kube.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.taint, body, readAtMs }, written(done));
+  });
+}
+
+function proofPatch({ policy, step, node }: ProofJob, object: RemediationObject, at: number): NodePatch {
   const by = `${remediationKind(step.template)} ${step.template.namespace}/${object.name}`;
   const reason = `its condition Succeeded is True, by NodePolicy ${policy.name}`;
   const text = downProofText({ proof: "RemediationSucceeded", by, at, reason });
   const { uid, resourceVersion } = node;
-  const body: NodePatch = { metadata: { uid, resourceVersion, ...proofMetadata(text) } };
-  const ref = { kind: "Node", namespace: "", name: node.node } as const;
-  io.kube.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.taint, body, readAtMs }, written(done));
+  return { metadata: { uid, resourceVersion, ...proofMetadata(text) } };
 }
 
 function written(done: Done): (reply: WriteReply) => void {

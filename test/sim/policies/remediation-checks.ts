@@ -11,8 +11,17 @@ const PROVED_DOWN = "vigil.v1/proved-down";
 const TIMED_OUT = "remediation.medik8s.io/nhc-timed-out";
 /** How long the reads before a creation and the creation are under way. */
 const CROSSING_MS = 1_000;
+/** How long a request that follows a read may be under way where requests are slow. */
+const UNDER_WAY_MS = 5_000;
 /** How long the object of a healthy node may stay: a few rounds, or many where requests fail. */
 const HEALED_MS = { exact: 30_000 + RECOVERY_MS, chaos: 180_000 };
+
+/** An object that has succeeded. */
+interface Success {
+  readonly createdMs: number;
+  /** When it was last shown with its success. */
+  readonly shownMs: number;
+}
 
 interface Read {
   readonly metadata: {
@@ -31,6 +40,8 @@ export class RemediationChecks {
   /** When each node was last shown as down and admitted for eviction. */
   readonly #downMs = new Map<string, number>();
   readonly #healthy = new SinceWhen();
+  /** The last object of each node that has succeeded. */
+  readonly #succeeded = new Map<string, Success>();
   #broken: unknown = null;
 
   constructor(view: PolicyView, checkFreeze: (node: string, what: string) => void) {
@@ -59,11 +70,10 @@ export class RemediationChecks {
     const ready = conditionOf(before, "Ready");
     const silentMs = Date.parse(ready?.lastTransitionTime ?? "");
     this.#view.run.count("node proved down by a remediation");
-    const isProof = this.#objects(name).some(
-      ({ status, metadata }) =>
-        status?.conditions?.some((each) => each.type === "Succeeded" && each.status === "True") === true &&
-        Date.parse(metadata.creationTimestamp) >= silentMs,
-    );
+    for (const object of this.#objects(name)) this.#noteSuccess(name, object);
+    const { createdMs = Number.NEGATIVE_INFINITY, shownMs = 0 } = this.#succeeded.get(name) ?? {};
+    const crossingMs = this.#view.isExact ? CROSSING_MS : UNDER_WAY_MS;
+    const isProof = createdMs >= silentMs && this.#view.nowMs - shownMs <= crossingMs;
     if (ready?.status !== "Unknown") throw new BrokenInvariant(`${name} was proved down while it was not silent`);
     if (!isProof) throw new BrokenInvariant(`${name} was proved down by no remediation of this silence`);
   }
@@ -85,13 +95,20 @@ export class RemediationChecks {
   }
 
   /** An exception would look like a failing API server to Vigil, so it is kept. */
-  #see({ type, now }: Change): void {
+  #see({ type, now, before }: Change): void {
+    // Until this change it was as it was before.
+    if (before !== null) this.#noteSuccess(now.name, JSON.parse(before.json) as Read);
     if (type !== "ADDED" || this.#view.run.world.writer === "") return;
     try {
       this.#created(now.name);
     } catch (error) {
       this.#broken ??= error;
     }
+  }
+
+  #noteSuccess(name: string, { status, metadata }: Read): void {
+    if (status?.conditions?.some((each) => each.type === "Succeeded" && each.status === "True") !== true) return;
+    this.#succeeded.set(name, { createdMs: Date.parse(metadata.creationTimestamp), shownMs: this.#view.nowMs });
   }
 
   #created(name: string): void {

@@ -149,8 +149,8 @@ function prove(io: Io, job: ProofJob, object: RemediationObject, done: Done): vo
   const { policy, step, node, readAtMs } = job;
   io.kube.read(remediationsRef(step.template), (reply) => {
     const present = reply.outcome === "ok" ? readRemediations(reply.object).get(object.name) : undefined;
-    const proof = present?.uid === object.uid && isProof(present, { node, outOfService: policy.outOfService });
-    if (!proof) {
+    const isProved = present?.uid === object.uid && isProof(present, { node, outOfService: policy.outOfService });
+    if (!isProved) {
       done({ kind: "left", detail: reply.outcome === "ok" ? UNPROVED : problemOf("remediation", reply) });
       return;
     }

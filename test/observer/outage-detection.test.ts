@@ -11,6 +11,11 @@ import { recordingLog } from "../support/recording-log.ts";
 const HOUR_MS = 3_600_000;
 /** Leases were renewed after the last record of what was heard, as it is written less often. */
 const BEYOND_RECORD_MS = 3_000;
+/** An API server without a record of what was heard. */
+const WITHOUT_RECORD: Partial<Kube> = {
+  read: (_ref, done) => done({ outcome: "gone", detail: "404" }),
+  componentLeases: (done) => done([]),
+};
 
 test("an outage that lasts is never reported as over", () => {
   const clock = new VirtualClock();
@@ -119,11 +124,7 @@ test("a backup restored during an outage is noticed by the versions shown in it"
   const clock = new VirtualClock();
   clock.advance(HOUR_MS);
   const heardAt = clock.wallMs();
-  const kube: Partial<Kube> = {
-    read: (_ref, done) => done({ outcome: "gone", detail: "404" }),
-    componentLeases: (done) => done([]),
-  };
-  const io: Partial<Io> = { clock, kube: kube as Kube, log: recordingLog(), profile: STANDARD_PROFILE };
+  const io: Partial<Io> = { clock, kube: WITHOUT_RECORD as Kube, log: recordingLog(), profile: STANDARD_PROFILE };
   let version = "500";
   let restorations = 0;
   const cluster = {
@@ -157,11 +158,7 @@ test.each([
   const clock = new VirtualClock();
   clock.advance(HOUR_MS);
   const nowAt = clock.wallMs();
-  const kube: Partial<Kube> = {
-    read: (_ref, done) => done({ outcome: "gone", detail: "404" }),
-    componentLeases: (done) => done([]),
-  };
-  const io: Partial<Io> = { clock, kube: kube as Kube, log: recordingLog(), profile: STANDARD_PROFILE };
+  const io: Partial<Io> = { clock, kube: WITHOUT_RECORD as Kube, log: recordingLog(), profile: STANDARD_PROFILE };
   const cluster = {
     isSynced: () => true,
     leasesVersion: () => "10",

@@ -1,4 +1,4 @@
-/** Carries out what was decided about one node: live reads of the node and its lease, the decision again, one write. */
+/** Carries out what was decided about one node: live reads of what it rests on, the decision again, one write. */
 
 import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
@@ -39,9 +39,6 @@ export interface RemediationJob {
 export type RemediationResult =
   | { readonly kind: "written"; readonly reply: WriteReply }
   | { readonly kind: "left"; readonly detail: string };
-
-/** Why no proof is written after the last reads. */
-const UNPROVED = "its success was withdrawn, or the node has stopped sending heartbeats again since";
 
 type ProofJob = RemediationJob & Pick<Live, "readAtMs">;
 
@@ -149,9 +146,16 @@ function prove(io: Io, job: ProofJob, object: RemediationObject, done: Done): vo
   const { policy, step, node, readAtMs } = job;
   io.kube.read(remediationsRef(step.template), (reply) => {
     const present = reply.outcome === "ok" ? readRemediations(reply.object).get(object.name) : undefined;
-    const isProved = present?.uid === object.uid && isProof(present, { node, outOfService: policy.outOfService });
-    if (!isProved) {
-      done({ kind: "left", detail: reply.outcome === "ok" ? UNPROVED : problemOf("remediation", reply) });
+    if (reply.outcome !== "ok") {
+      done({ kind: "left", detail: problemOf("remediation", reply) });
+      return;
+    }
+    if (present?.uid !== object.uid || present.succeeded !== "True") {
+      done({ kind: "left", detail: "its success was withdrawn since" });
+      return;
+    }
+    if (!isProof(present, { node, outOfService: policy.outOfService })) {
+      done({ kind: "left", detail: "the node has stopped sending heartbeats again since" });
       return;
     }
     const body = proofPatch(job, object, Math.max(io.clock.wallMs(), provableFrom(node) ?? 0));

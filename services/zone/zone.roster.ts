@@ -5,7 +5,8 @@ import type { Policies } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { contradicts } from "../domain/judgement.ts";
-import { zoneKeyOf } from "../domain/zone-key.ts";
+import { appliedPolicyOf } from "../domain/node-policy.ts";
+import { domainKeyOf, zoneKeyOf } from "../domain/zone-key.ts";
 import { isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
 /** A node that was observed and judged under one uid. */
@@ -92,10 +93,11 @@ export class ZoneRoster {
     return this.#zones.entries();
   }
 
-  /** The key of the zone of an observed node: as judged, which includes its policy, or else by its labels. */
-  zoneOf(observed: ObservedNode): string {
+  /** The key of the domain of an observed node: as judged, or else by its labels and the policy that they select. */
+  domainOf(observed: ObservedNode): string {
     const { judged } = this.#entries.get(observed.node) ?? { judged: null };
-    return judged?.uid === observed.uid ? judged.zone : zoneKeyOf(observed.labels);
+    if (judged?.uid === observed.uid) return judged.zone;
+    return domainKeyOf(observed.labels, appliedPolicyOf(observed, this.#context.policies.current()));
   }
 
   /** One zone; null without members. */

@@ -179,7 +179,7 @@ class Zones {
     const observed = this.#observed(node);
     if (why !== "granted" || !isOtherOwner(source, this.#io.fleet.member) || observed?.uid !== uid) return;
     const now = this.#now();
-    const zone = this.#roster.zoneOf(observed);
+    const zone = this.#roster.domainOf(observed);
     // Two grants to one node land one taint, so they cost one token.
     const isGranted = this.#grants.underWay(node)?.uid === uid;
     const isConditionGrant = !body.add.some(isSwappable);
@@ -190,7 +190,7 @@ class Zones {
   /** Pays for a taint without a known grant when it lands. Direct mode grants no taints. */
   #onTainted(node: ObservedNode): void {
     if (this.#io.profile.evictionMode !== "taint" || this.#grants.complete(node, this.#now())) return;
-    this.#spend(this.#roster.zoneOf(node), null);
+    this.#spend(this.#roster.domainOf(node), null);
   }
 
   #spend(zone: string, requestId: string | null): void {

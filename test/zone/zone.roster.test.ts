@@ -43,3 +43,12 @@ test("judgements are compared again when the policies change", () => {
   roster.onJudged(judgedNode("a", { zone: domain, policy: "pool" }), "cause");
   expect([...roster.contradicting]).toEqual([]);
 });
+
+test("a node that is not judged yet is in the domain of its policy", () => {
+  const policies = new HandPolicies({ nodeEvictionRate: 1 });
+  const roster = new ZoneRoster({ profile: { evictionMode: "taint" }, policies });
+  const observed = observedNode("a", { labels: { "topology.kubernetes.io/zone": "a" } });
+  roster.onObserved(observed);
+  const domain = domainKeyOf(observed.labels, nodePolicyOf("pool", { selector: {}, nodeEvictionRate: 1 }));
+  expect(roster.domainOf(observed)).toBe(domain);
+});

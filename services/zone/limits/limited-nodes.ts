@@ -33,7 +33,10 @@ export interface LimitedNode {
   readonly observed: ObservedNode;
   /** Null while it is not judged. */
   readonly member: Member | null;
+  /** By its labels. The rate after a storm counts in it: the other nodes of a policy have it, judged or not. */
   readonly zone: string;
+  /** As judged: the zone, or the part of it in which its policy has rates of its own. Its labels' while not judged. */
+  readonly domain: string;
   readonly groups: readonly string[] | null;
   /** Those of its groups whose limits have to allow the taint that it waits for. */
   readonly limitedBy: readonly string[] | null;
@@ -74,7 +77,8 @@ export class LimitGroup {
   /** All policies together have no limit that depends on the judgements of nodes. */
   readonly #needsJudgements: boolean;
   readonly admissions: Admissions = new Admissions();
-  readonly zones: Map<string, number> = new Map();
+  /** How many of its nodes are in each domain. */
+  readonly domains: Map<string, number> = new Map();
   readonly #down = new Map<string, DownSince>();
   /** Since when each admitted node counts as that, as far as is known. */
   readonly #admitted = new Map<string, number | null>();
@@ -117,7 +121,7 @@ export class LimitGroup {
     return { nodes, newestAt };
   }
 
-  count({ observed, member, zone, isDisrupted, down, admittedMs, joined }: LimitedNode, by: 1 | -1): void {
+  count({ observed, member, domain, isDisrupted, down, admittedMs, joined }: LimitedNode, by: 1 | -1): void {
     if (by === 1 && down !== null) this.#down.set(observed.node, down);
     else this.#down.delete(observed.node);
     if (by === 1 && isDisrupted) this.#admitted.set(observed.node, admittedMs ?? down?.ms ?? null);
@@ -126,9 +130,9 @@ export class LimitGroup {
     if (hasSettled) this.selected += by;
     if (this.#needsJudgements && member === null) this.unjudged += by;
     if (this.#needsJudgements && hasSettled && member !== null && isUnhealthy(member.judged)) this.unhealthy += by;
-    const nodes = (this.zones.get(zone) ?? 0) + by;
-    if (nodes === 0) this.zones.delete(zone);
-    else this.zones.set(zone, nodes);
+    const nodes = (this.domains.get(domain) ?? 0) + by;
+    if (nodes === 0) this.domains.delete(domain);
+    else this.domains.set(domain, nodes);
   }
 }
 
@@ -201,10 +205,12 @@ export class LimitedNodes {
     const isDisrupted = isAdmitted || (this.#mode === "direct" && isDrained(known, member));
     const joining = { known, observed, groups: groups ?? [], isDisrupted, groupsOf: this.#groupsOf };
     const joined = joining.groups.length === 0 ? NOT_JOINED : joinedGroups(joining, at.nowMs);
+    const zone = zoneKeyOf(observed.labels);
     const node: LimitedNode = {
       observed,
       member,
-      zone: member?.judged.zone ?? zoneKeyOf(observed.labels),
+      zone,
+      domain: member?.judged.zone ?? zone,
       groups,
       limitedBy,
       isAdmitted,
@@ -368,6 +374,7 @@ function countsAlike(left: LimitedNode, right: LimitedNode): boolean {
   return (
     leftIsUnhealthy === rightIsUnhealthy &&
     left.zone === right.zone &&
+    left.domain === right.domain &&
     left.isAdmitted === right.isAdmitted &&
     (left.conditionTaintedMs === null) === (right.conditionTaintedMs === null) &&
     left.isDisrupted === right.isDisrupted &&

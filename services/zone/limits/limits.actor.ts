@@ -56,10 +56,10 @@ export interface LimitsContext {
   readonly settleMs: number;
   /** Whether this process sees the cluster well enough to decide. */
   readonly isSynced: () => boolean;
-  /** Whether a zone grants at all: its owner announces a rate. */
-  readonly grants: (zone: string) => boolean;
-  /** Whether the owner of a zone announced last that it is halted. */
-  readonly isHalted: (zone: string) => boolean;
+  /** Whether a domain grants at all: its owner announces a rate. */
+  readonly grants: (domain: string) => boolean;
+  /** Whether the owner of a domain announced last that it is halted. */
+  readonly isHalted: (domain: string) => boolean;
   /** Whether a granted taint of a node may still land. */
   readonly isUnderWay: (node: string) => boolean;
 }
@@ -277,7 +277,7 @@ export class LimitsActor {
       const memory = this.#memories.get(policy) ?? (this.#isMemoryDue(policy, at.nowMs) ? null : NO_MEMORY);
       if (memory === null) continue;
       const round = new LimitRound({ limits, group, memory, permitted, at });
-      const isStormy = [...group.zones.keys()].some(isHalted);
+      const isStormy = [...group.domains.keys()].some(isHalted);
       round.memory = remembered(memory, { limits, counts: round.counts(), isHalted: isStormy }, at.nowMs);
       round.tripByDown();
       rounds.set(policy, round);
@@ -344,7 +344,7 @@ export class LimitsActor {
     const ranked: { node: LimitedNode; member: Member; isPermitted: boolean }[] = [];
     for (const node of nodes.waiting()) {
       const policy = limitingPolicy(node);
-      if (policy === null || node.member === null || !grants(node.zone) || isFrozen(node)) continue;
+      if (policy === null || node.member === null || !grants(node.domain) || isFrozen(node)) continue;
       const { observed, member } = node;
       if (permits.isUnwritable(observed.node, nowMs)) continue;
       ranked.push({ node, member, isPermitted: permits.allows(policy, observed.node, observed.uid, nowMs) });

@@ -34,8 +34,8 @@ const UNSEEN_REQUEST_MS = 5000;
 /** What the limits need of the zones. */
 export interface ZoneLimitsContext
   extends Pick<LimitsContext, "io" | "isSynced" | "grants" | "isHalted" | "isUnderWay"> {
-  /** Evaluates a zone, because one of its nodes may be granted. */
-  readonly wake: (zone: string) => void;
+  /** Evaluates a domain, because one of its nodes may be granted. */
+  readonly wake: (domain: string) => void;
   /** Set where no other process decides: no Lease and no predecessor counts, and a permit is valid until the next. */
   readonly foreseen?: Foreseen | null;
 }
@@ -143,8 +143,8 @@ export class ZoneLimits {
     if (!this.#limits.has(message.body.policy)) return;
     this.#actor.onLimits(message);
     for (const { node } of message.body.permits) {
-      const zone = this.#nodes.node(node)?.zone;
-      if (zone !== undefined) this.#context.wake(zone);
+      const domain = this.#nodes.node(node)?.domain;
+      if (domain !== undefined) this.#context.wake(domain);
     }
   }
 
@@ -165,7 +165,7 @@ export class ZoneLimits {
     // Not earlier: a node leaves its group in that call, and the group has to count it until then.
     this.#nodes.keep(names);
     this.#actor.limits = this.#limits;
-    for (const { zone } of this.#nodes.waiting()) this.#context.wake(zone);
+    for (const { domain } of this.#nodes.waiting()) this.#context.wake(domain);
   }
 
   #instant(): Instant {

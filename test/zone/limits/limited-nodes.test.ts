@@ -2,8 +2,10 @@
 import { expect, test } from "vitest";
 import type { EvictionStatus, Readiness } from "../../../protocols/judged.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
+import { Label } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import { zoneKeyOf } from "../../../services/domain/zone-key.ts";
+import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
+import { domainKeyOf, zoneKeyOf } from "../../../services/domain/zone-key.ts";
 import { LimitedNodes } from "../../../services/zone/limits/limited-nodes.ts";
 import { nodeWith } from "../../node/node-fixtures.ts";
 
@@ -53,6 +55,32 @@ test("all policies together count only taints for conditions", () => {
   const [cluster, together] = ["", "*"].map((group) => nodes.group(group));
   expect([cluster?.admitted, cluster?.admissions.size, cluster?.unjudged]).toEqual([2, 2, 2]);
   expect([together?.admitted, together?.admissions.size, together?.unjudged]).toEqual([1, 1, 0]);
+});
+
+test("an admission seen before its node is judged counts in its zone", () => {
+  const nodes = new LimitedNodes("taint");
+  nodes.regroup(() => ["gpu"], AT);
+  const labels = { [Label.zone]: "west" };
+  const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" as const }];
+  const domain = domainKeyOf(labels, nodePolicyOf("gpu", { selector: {}, nodeEvictionRate: 1 }));
+  const take = (node: string, change: Partial<ObservedNode>, eviction: EvictionStatus | null): void => {
+    const observed = { ...nodeWith("Unknown"), node, uid: "u", labels, ...change };
+    const judged = {
+      node,
+      uid: "u",
+      zone: domain,
+      eviction,
+      readiness: "unknown",
+      ready: "Unknown",
+    } as BodyOf<"judged.node">;
+    nodes.onNode(observed, eviction === null ? null : { observed, judged, shard: 0, cause: "" }, AT);
+  };
+  take("admitted", { taints }, null);
+  take("admitted", { taints }, "evicted");
+  take("waits", {}, "toBeEvicted");
+  const waits = nodes.node("waits");
+  expect(nodes.group("gpu")?.admissions.lastIn(waits?.zone ?? "")).toBe(AT.nowMs);
+  expect(waits?.domain).toBe(domain);
 });
 
 test("all of a node that waits is news, because a freeze may have ended", () => {

@@ -304,6 +304,25 @@ describe("an announcement of a zone", () => {
     expect(claim).toThrow("it has had");
   });
 
+  it("as old as an unobserved time passes right after it", () => {
+    const stage = new Stage();
+    const pulsed = (): void => stage.checks.watchViews.pulsed("0", "p1", Buffer.from("{}"));
+    for (const name of ["a", "b"]) {
+      stage.renew(name);
+      stage.show(name, "True");
+    }
+    stage.pass(100 * S);
+    pulsed();
+    stage.checks.node(stage.show("b", "True"), stage.show("b", "True"), true);
+    stage.pass(65 * S);
+    const claim = () => stage.checks.zoneClaims.check(stage.announce(2, 0));
+    expect(claim).toThrow("it has had");
+    pulsed();
+    expect(claim).not.toThrow();
+    stage.pass(10 * S);
+    expect(claim).toThrow("it has had");
+  });
+
   it("may be as old as a server behind a load balancer", () => {
     const stage = new Stage();
     Object.assign(stage.world.swarm, { faults: new Set<FaultClass>(["staleServers"]) });

@@ -95,6 +95,7 @@ export class Checks {
             standing,
             explaining,
             isForged,
+            wasUnobserved: (span) => watchViews.unobserved.overlaps(span),
             following: policies === undefined ? null : following,
           });
     this.#silentNodes = new SilentNodes({ world, states, graces, isDrawn });

@@ -34,6 +34,7 @@ function lookingAt(status: "True" | "Unknown", seconds: number, saying: Saying):
     explaining: () => [{ name: "p1", ledger: ledger as LedgerReader }],
     following: null,
     isForged: () => false,
+    wasUnobserved: () => false,
   });
   const kubelet = world.join({ name: "zone-1", labels: "none", nodes: 0 }, 1, 0);
   world.editStatus(kubelet.name, () => [{ type: "Ready", status }]);
@@ -92,6 +93,7 @@ test.each([
     explaining: () => [],
     following: () => [{ warnings: new Set(warnings) }],
     isForged: () => false,
+    wasUnobserved: () => false,
   });
   const look = (): void => {
     for (let seconds = 0; seconds < 200; seconds += 10) {

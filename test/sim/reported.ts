@@ -7,6 +7,7 @@
 import type { PolicySentenceName, SentenceName } from "../../services/ledger/explain/sentences.ts";
 import type { Serving } from "./checks.ts";
 import { type GracesOf, mostMs } from "./graces.ts";
+import type { Span } from "./heard.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
@@ -73,6 +74,12 @@ const REPORTING = {
   ],
 } satisfies Record<string, readonly Name[]>;
 
+/** A sentence of an explanation, and what it fills in. */
+interface Fact {
+  readonly name: string;
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
 /** A state that has to be reported to a user. */
 type Held = keyof typeof REPORTING;
 
@@ -94,6 +101,8 @@ export interface ReportedRun {
   readonly explaining: () => readonly Pick<Serving, "name" | "ledger">[];
   /** The processes that follow policies now; null for a run without policies. */
   readonly following: (() => readonly { readonly warnings: ReadonlySet<string> }[]) | null;
+  /** Whether no observer showed the cluster for part of a time. */
+  readonly wasUnobserved: (span: Span) => boolean;
   /** Whether forged messages name an object, so that a ledger may say anything about it. */
   readonly isForged: (name: string) => boolean;
 }
@@ -219,10 +228,10 @@ export class Reported {
     if (!isHeld(state) || this.#run.isForged(name)) return;
     const reporting: readonly string[] = REPORTING[state];
     for (const { name: process, ledger } of this.#run.explaining()) {
-      const check = (facts: readonly { readonly name: string }[] | undefined): void => {
+      const isReporting = (fact: Fact): boolean => reporting.includes(fact.name) || this.#isAssumedOutage(fact);
+      const check = (facts: readonly Fact[] | undefined): void => {
         // An answer that took a while may be about what is over by now.
-        if (facts === undefined || facts.some((fact) => reporting.includes(fact.name)) || !this.#held().has(key))
-          return;
+        if (facts === undefined || facts.some(isReporting) || !this.#held().has(key)) return;
         if (state === "silent" && this.#mayCount(process, key)) return;
         const said = facts.map((fact) => fact.name).join(", ");
         this.#problem ??= `${process} does not say why ${name} is ${state}; it says ${said}`;
@@ -230,6 +239,13 @@ export class Reported {
       if (state === "overdue") ledger?.explainPod("default", name, (explained) => check(explained?.facts));
       else check(ledger?.explainNode(name)?.facts);
     }
+  }
+
+  /** A process that observed nothing for a while cannot know that nodes were heard, and says that it assumes so. */
+  #isAssumedOutage({ name, values }: Fact): boolean {
+    const [fromAt, toAt] = [values?.from, values?.to].map((time) => Date.parse(String(time)));
+    if (name !== "podOutageOver" || fromAt === undefined || toAt === undefined) return false;
+    return this.#run.wasUnobserved([fromAt, toAt]);
   }
 
   #expectWarning(beginning: string): void {

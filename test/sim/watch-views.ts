@@ -5,6 +5,7 @@
 import type { ServiceName } from "../../protocols/ports.ts";
 import { EPOCH_QUIET_MS } from "../../services/platform/bus/stream-tracker.ts";
 import type { Interruption } from "./api-path.ts";
+import { UnobservedTimes } from "./unobserved-times.ts";
 import type { World } from "./world.ts";
 
 /** From when to when a process was dead or stopped, on the world's monotonic clock; infinite while it still is. */
@@ -37,6 +38,9 @@ export interface ViewingProcess {
  */
 const SILENCE_NOTICED_MS = 35_000;
 
+/** The pulses of all shards say the same of the watches. */
+const EXAMPLE_SHARD = "0";
+
 /** A pulse as it was sent, on the world's monotonic clock. */
 interface SentPulse {
   readonly member: string;
@@ -61,6 +65,7 @@ interface ReceivedView {
 
 /** The views of all processes and, by shard, which process observes. Instants are on the monotonic clock. */
 export class WatchViews {
+  readonly unobserved: UnobservedTimes;
   readonly #world: World;
   readonly #processes: () => readonly ViewingProcess[];
   readonly #observers = new Map<string, Observing>();
@@ -80,6 +85,7 @@ export class WatchViews {
   constructor(world: World, processes: () => readonly ViewingProcess[]) {
     this.#world = world;
     this.#processes = processes;
+    this.unobserved = new UnobservedTimes(world.clock, world.swarm.profile);
   }
 
   /** The time by a member's own clock. */
@@ -91,7 +97,7 @@ export class WatchViews {
    * How old what a fleet knows may be where a running member is at most `lagMs` behind, in milliseconds. A member that
    * has just continued publishes what it knew before, which the others use until the next pulse, and then what it reads
    * of the time between. A member that takes over from a killed process begins with that process's last messages. While
-   * no process judges, the last judgements remain valid.
+   * no process judges, the last judgements remain valid; likewise while no process observes.
    */
   viewAgeMs(lagMs: number): number {
     const nowMs = this.#world.clock.monotonicMs();
@@ -111,6 +117,7 @@ export class WatchViews {
         ...all.map(({ lastPause }) => pausedMs(lastPause)),
         Math.min(...judges.map(awayMs)),
         ownerlessMs < memberTimeoutMs + pulsePeriodMs ? ownerlessMs : 0,
+        this.unobserved.ageMs(lagMs),
       )
     );
   }
@@ -119,6 +126,7 @@ export class WatchViews {
   pulsed(shard: string, member: string, payload: Uint8Array): void {
     const nowMs = this.#world.clock.monotonicMs();
     const before = this.#observers.get(shard);
+    if (shard === EXAMPLE_SHARD) this.unobserved.pulsed(payload);
     this.#sent.set(payload, { member, atMs: nowMs });
     this.#observers.set(shard, {
       member,

@@ -212,17 +212,17 @@ export const TUNABLES = {
   }),
   leaseBatchMs: durationMs(
     "lease-batch",
-    1 * SECOND,
+    2 * SECOND,
     "How long heartbeats are collected before they are published; at most a tenth of the grace period.",
   ),
   pulsePeriodMs: durationMs(
     "pulse-period",
-    1 * SECOND,
+    2 * SECOND,
     "How often the observer publishes the state of its watches, for each shard.",
   ),
   pulseTimeoutMs: durationMs(
     "pulse-timeout",
-    4 * SECOND,
+    5 * SECOND,
     "Without a pulse for so long, or for pulse-period and watch-blind together, a reader is blind and makes no verdict.",
   ),
   watchQuietMs: durationMs(

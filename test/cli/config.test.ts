@@ -131,7 +131,7 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
     [["--nats-creds=a.creds"], "--nats-creds: needs --nats"],
     [["--nats-history-nkey=a.nk"], "--nats-history-nkey: needs --nats"],
     [["--nats=http://a"], '--nats: NATS server "http://a": write it as nats://host:4222 or tls://host:4222'],
-    [["--pulse-timeout=1s"], "--pulse-timeout=1s: must be longer than --pulse-period=1s"],
+    [["--pulse-timeout=1s"], "--pulse-timeout=1s: must be longer than --pulse-period=2s"],
     [["--ask-retry=61s"], "--ask-retry=1m1s: must not be longer than --ask-retry-max=1m"],
     [["--ask_retry_max=1s"], "--ask-retry=2s: must not be longer than --ask-retry-max=1s"],
     [["--node_monitor_grace=1s"], "--node_monitor_grace=1s: no such flag; did you mean --node-monitor-grace-period?"],

@@ -4,6 +4,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Bus } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { FOLLOWERS_PER_CLIENT_MAX, SNAPSHOT_MS } from "../../services/console/console.events.ts";
 import {
   type FrontOptions,
@@ -105,7 +106,7 @@ describe("probes", () => {
     expect(await (await get("/readyz?verbose")).text()).toBe(
       "[+]bus ok\n[+]cache-nodes ok\n[+]cache-leases ok\n[+]cache-pods ok\n[+]watch-health ok\n[+]lease-path ok\n[+]outage ok\nreadyz check passed\n",
     );
-    world.clock.advance(4000);
+    world.clock.advance(STANDARD_PROFILE.pulseTimeoutMs);
     expect((await get("/readyz")).status).toBe(500);
   });
 

@@ -59,7 +59,7 @@ describeWithKube("beside upstream's real controllers", () => {
     const refused = cluster.vigilWith("--upstream=beside", "--node-monitor-grace-period=1s");
     expect(await refused.exited()).toBe(1);
     expect(refused.err).toContain("--node-monitor-grace-period=1s: kubelets renew their leases every 1s");
-    expect(refused.err).toContain("give at least 5s, or a shorter --pulse-timeout, or add --allow-short-grace");
+    expect(refused.err).toContain("give at least 6s, or a shorter --pulse-timeout, or add --allow-short-grace");
     expect(cluster.values("a-0 Ready").at(-1)).toBe("True");
   });
 

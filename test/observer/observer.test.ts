@@ -189,7 +189,7 @@ test("heartbeats of one moment share messages, up to the limit of a message", ()
   cluster.advance(1_000);
   cluster.received.length = 0;
   for (const kubelet of kubelets) kubelet.renew();
-  cluster.advance(1_000);
+  cluster.advance(cluster.profile.leaseBatchMs);
   const sizes = cluster.published("observed.lease").map(({ body }) => body.heartbeats.length);
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(400);
   expect(Math.max(...sizes)).toBe(HEARTBEATS_PER_MESSAGE_MAX);

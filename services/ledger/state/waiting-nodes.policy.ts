@@ -5,7 +5,7 @@ import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts"
 import type { ClusterState, Judged, NodeJudgement, NodeRecord } from "./cluster-state.ts";
 import type { PresentFreezes } from "./present-freezes.policy.ts";
 
-/** A state that is not published for this long has no owner or a blind one; an owner publishes it every second. */
+/** A state that is not published for this long has no owner or a blind one; an owner repeats it every few seconds. */
 const STALE_MS = 15_000;
 const SECOND_MS = 1000;
 

@@ -12,7 +12,7 @@ export type SentPulse = Pick<Message<"observed.pulse">, "id" | "at">;
 
 /** Identifies one run of the process that published a message: a restart gives another identity. */
 export function publisherOf({ id }: Pick<SentPulse, "id">): string {
-  // The id without type, shard and sequence: each reader of 64 shards needs it once a second.
+  // The id without type, shard and sequence: each reader of 64 shards needs it with every pulse.
   return id.slice(0, id.lastIndexOf(":", id.lastIndexOf(":") - 1));
 }
 

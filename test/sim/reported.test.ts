@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import type { FactualExplanation, LedgerReader } from "../../protocols/ledger-reader.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-
 import { type Sentence, sentence } from "../../services/ledger/explain/sentences.ts";
 import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import { profileGrace } from "./graces.ts";
@@ -17,8 +16,11 @@ const UNTAINTED = sentence("nodeUntainted", {});
 /** What a process says after some seconds. */
 type Saying = (atSeconds: number) => readonly Sentence[];
 
-/** Looks at a node that has had this status for some seconds, which a process explains by these sentences. */
-function lookingAt(status: "True" | "Unknown", seconds: number, saying: Saying): () => void {
+/**
+ * Looks at a node that has had this status for some seconds, which a process explains by these sentences. `isUnobserved`
+ * says whether no observer showed the cluster meanwhile.
+ */
+function lookingAt(status: "True" | "Unknown", seconds: number, saying: Saying, isUnobserved = false): () => void {
   const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);
   const profile = { ...STANDARD_PROFILE, evictionMode: "taint" as const };
   const world = new World({ ...drawn, plot: null, zones: [], faults: new Set(), profile });
@@ -34,7 +36,7 @@ function lookingAt(status: "True" | "Unknown", seconds: number, saying: Saying):
     explaining: () => [{ name: "p1", ledger: ledger as LedgerReader }],
     following: null,
     isForged: () => false,
-    wasUnobserved: () => false,
+    wasUnobserved: () => isUnobserved,
   });
   const kubelet = world.join({ name: "zone-1", labels: "none", nodes: 0 }, 1, 0);
   world.editStatus(kubelet.name, () => [{ type: "Ready", status }]);
@@ -61,6 +63,18 @@ test.each<[string, "True" | "Unknown", number, Sentence[], string | null]>([
   ["a silent node of a blind process", "True", 200, [READY, sentence("nodeBlind", { why: "" })], null],
 ])("%s", (_what, status, seconds, said, caught) => {
   const look = lookingAt(status, seconds, () => said);
+  if (caught === null) expect(look).not.toThrow();
+  else expect(look).toThrow(caught);
+});
+
+// Decision 5: what was not observed may have been an outage, which a process then says.
+test.each([
+  ["that no observer showed", true, null],
+  ["that was observed", false, "does not say why zone-1-n1 is untainted"],
+])("a node that waits for an assumed outage of a time %s", (_what, isUnobserved, caught) => {
+  const [from, to] = ["2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"];
+  const assumed = sentence("podOutageOver", { from, to, span: "1m" });
+  const look = lookingAt("Unknown", 50, () => [UNTAINTED, assumed], isUnobserved);
   if (caught === null) expect(look).not.toThrow();
   else expect(look).toThrow(caught);
 });

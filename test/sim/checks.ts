@@ -65,7 +65,7 @@ export class Checks {
   /** Null where nothing says from when taints count. */
   readonly #reported: Reported | null;
   /** Which processes were free at the last check. */
-  #free = "";
+  #free: readonly string[] = [];
 
   constructor(run: CheckedRun) {
     const { world, processes, isDrawn, policies } = run;
@@ -160,9 +160,12 @@ export class Checks {
   review(): void {
     const [request] = this.#run.world.wrongRequests;
     if (request !== undefined) throw new BrokenInvariant(request);
-    const free = this.#run.processes().filter(({ isFree }) => isFree);
-    const names = free.map(({ name }) => name).join();
-    if (names !== this.#free) this.disturbed();
+    const processes = this.#run.processes();
+    const free = processes.filter(({ isFree }) => isFree);
+    const names = free.map(({ name }) => name);
+    if (names.join() !== this.#free.join()) this.disturbed();
+    for (const process of processes)
+      if (this.#free.includes(process.name) && !process.isFree) this.#silentNodes.lost(process);
     this.#free = names;
     // Policies have rates and limits of their own.
     if (this.#run.world.swarm.policies === undefined) this.grants.look();

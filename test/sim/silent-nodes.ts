@@ -2,6 +2,7 @@
  * Whether dead nodes are found in time during faults. Where only processes and their paths fail, a silent node is
  * Unknown a grace after its last heartbeat or after the last disturbance.
  */
+import { MOVE_PAUSE_MS } from "../../services/platform/fleet/offer.policy.ts";
 import { type GracesOf, mostMs } from "./graces.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
@@ -24,13 +25,22 @@ export interface SilenceWorld {
   readonly isDrawn: boolean;
 }
 
-/** Checks silent nodes. Instants are on the world's wall clock. */
+/** A process that died or lost its path to the API server; `lastDeathMs` is on the world's monotonic clock. */
+export interface LostProcess {
+  readonly name: string;
+  readonly lastDeathMs: number;
+}
+
+/** Checks silent nodes. Instants are on the world's wall clock, unless stated otherwise. */
 export class SilentNodes {
   readonly #world: World;
   readonly #states: NodeStates;
   readonly #graces: GracesOf;
   readonly #applies: boolean;
+  /** May lie ahead: until then a process may keep what it cannot do. */
   #disturbedMs = Number.NEGATIVE_INFINITY;
+  /** When each process was lost last, on the monotonic clock. */
+  readonly #lostMs = new Map<string, number>();
 
   constructor({ world, states, graces, isDrawn }: SilenceWorld) {
     const { swarm } = world;
@@ -43,7 +53,18 @@ export class SilentNodes {
 
   /** A process died or started, or its path was cut or repaired. */
   disturbed(): void {
-    this.#disturbedMs = this.#world.clock.wallMs();
+    this.#disturbedMs = Math.max(this.#disturbedMs, this.#world.clock.wallMs());
+  }
+
+  /**
+   * A process was lost. One that was cut off before may just have offered its services again, and does not withdraw
+   * them for MOVE_PAUSE_MS (decision 17). One that starts anew has no such past.
+   */
+  lost({ name, lastDeathMs }: LostProcess): void {
+    const { clock } = this.#world;
+    const wasCutOff = (this.#lostMs.get(name) ?? Number.NEGATIVE_INFINITY) > lastDeathMs;
+    this.#lostMs.set(name, clock.monotonicMs());
+    if (wasCutOff) this.#disturbedMs = Math.max(this.#disturbedMs, clock.wallMs() + MOVE_PAUSE_MS);
   }
 
   /** A node changed: a halt may be over before the next look (seed 922418796). */

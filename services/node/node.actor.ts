@@ -3,6 +3,7 @@
  * that its decisions lead to. It judges as upstream does; everything beyond that is in `concerns`.
  */
 
+import { SHOWN_OUTCOMES } from "../../protocols/done.ts";
 import type { Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
@@ -33,7 +34,7 @@ import {
   type NodeState,
   stepNode,
 } from "./node.machine.ts";
-import { isMarked, sendRequests } from "./node.requests.ts";
+import { sendRequests } from "./node.requests.ts";
 import { RequestSchedule } from "./request-schedule.ts";
 import { silentFromMs } from "./silence.policy.ts";
 import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.policy.ts";
@@ -137,7 +138,8 @@ export class NodeActor {
    */
   written(done: BodyOf<"done.write">, cause: string): void {
     const nowMs = this.#context.io.clock.monotonicMs();
-    if (isMarked(done)) this.#bound = withoutMarked(this.#bound, done.uid);
+    const isMark = done.ask === "asked.unready" && SHOWN_OUTCOMES.has(done.outcome);
+    if (isMark) this.#bound = withoutMarked(this.#bound, done.uid);
     const isVerdictReply = done.ask === "asked.condition" && done.uid === this.#node.uid;
     if (isVerdictReply && !done.retrying) this.#step("verdictSettled");
     if (!isVerdictReply || done.outcome !== "refused") return;

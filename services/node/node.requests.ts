@@ -1,5 +1,4 @@
 /** Publishes a request for each desired change that is due. */
-import { SHOWN_OUTCOMES } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
@@ -24,11 +23,6 @@ export interface RequestContext {
   readonly schedule: RequestSchedule;
   readonly nowMs: number;
   readonly cause: string | null;
-}
-
-/** Whether a pod was marked not ready, or would have been. */
-export function isMarked({ ask, outcome }: BodyOf<"done.write">): boolean {
-  return ask === "asked.unready" && SHOWN_OUTCOMES.has(outcome);
 }
 
 /** Requests every change that is due and drops retries of the others. Returns whether it requested a verdict. */

@@ -3,13 +3,13 @@
  * any clock; http-front.ts serves it on sockets.
  */
 import type { Clock, HttpRequest, Io, Log, Wire } from "../../../protocols/ports.ts";
-import { isProtobuf } from "../../platform/kube/protobuf/envelope.ts";
 import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
 import type { ApiObject } from "./api-objects.ts";
 import { ApiFailure, unauthorized, unsupportedMediaType } from "./api-status.ts";
 import { Definitions } from "./custom/definitions.ts";
 import { type Serve, wireTo } from "./embedded-wire.ts";
 import { carryOut, type VerbParts } from "./http/api-verbs.ts";
+import { contentTypeOf } from "./http/bodies.ts";
 import { discover } from "./http/discovery.ts";
 import type { WatchStream } from "./http/watch-stream.ts";
 import { ResourceCatalog } from "./resource-catalog.ts";
@@ -35,6 +35,8 @@ const FIRST_NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-le
 
 /** Paths that probes may request without a token. */
 const OPEN_PATHS = ["/healthz", "/livez", "/readyz", "/version"];
+
+const PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf";
 
 /** The bearer token to accept; null admits every request. */
 type Access = string | null;
@@ -114,7 +116,7 @@ export class ApiServer {
   #carryOut(call: Call | OtherCall, access: Access): Answer {
     const isOpen = access === null || (!isCall(call) && OPEN_PATHS.includes(call.path));
     if (!isOpen && /^Bearer\s+(\S+)$/i.exec(call.headers.authorization ?? "")?.[1] !== access) throw unauthorized();
-    if (isProtobuf(call.headers)) throw unsupportedMediaType(["application/json"]);
+    if (contentTypeOf(call.headers) === PROTOBUF_TYPE) throw unsupportedMediaType(["application/json"]);
     return isCall(call) ? carryOut(this.#parts, call) : discover(call, this.catalog.all);
   }
 

@@ -18,8 +18,7 @@ import { liveNode } from "../platform/kube/watch/projection.ts";
 import type { ConditionPatch } from "../platform/kube/write/sent-bodies.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
 import { listOf, recordOf } from "../structures/json.ts";
-import { livePod } from "./live-objects.ts";
-import { DISRUPTION_TARGET, type LivePod, type StatusPatch } from "./pod-writer.policy.ts";
+import { DISRUPTION_TARGET, type LivePod, livePod, type StatusPatch } from "./pod-writer.policy.ts";
 
 /** Pods beyond this are forgotten, the one marked least recently first. */
 const PODS_MAX = 10_000;

@@ -17,15 +17,14 @@ import { type TryResult, unwritten, written } from "../platform/requests/write-j
 import { afterEviction, dueSince, UPSTREAM_EVICTIONS } from "./eviction-method.policy.ts";
 import { renewalProblem, restsOnSilence } from "./lease.policy.ts";
 import type { LeaseRead } from "./lease-renewals.ts";
-import { livePod } from "./live-objects.ts";
 import { endUnneeded, type LiveNodeRead, readBoth, readNode } from "./pod-reads.ts";
-import { type PodWriteAttempt, type PodWriterContext, refOf } from "./pod-request.ts";
-import { patchStatus, writtenOr } from "./pod-status.ts";
+import { type PodWriteAttempt, type PodWriterContext, patchStatus, refOf, writtenOr } from "./pod-request.ts";
 import {
   decideEviction,
   deletePreconditions,
   disruptionTargetPatch,
   type KnownPod,
+  livePod,
   marksEvictions,
   mayDeleteUnmarked,
   nodeLostPatch,

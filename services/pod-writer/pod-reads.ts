@@ -1,19 +1,62 @@
 /** The live reads before a write to a pod: always its node, and the pod itself if no observed version suffices. */
-import type { ReadReply } from "../../protocols/ports.ts";
-import type { LiveNode } from "../platform/kube/watch/projection.ts";
-import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Io, Policies, ReadReply, ShownReply } from "../../protocols/ports.ts";
+import { policyOf } from "../domain/node-policy.ts";
+import { type LiveNode, liveNode } from "../platform/kube/watch/projection.ts";
+import { type LiveRead, SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { unread, unwritten } from "../platform/requests/write-jobs.ts";
 import { mayRestOnSilence } from "./lease.policy.ts";
 import type { LeaseRead } from "./lease-renewals.ts";
-import { livePod, type NodeRead } from "./live-objects.ts";
-import { type PodWriteAttempt, type PodWriterContext, refOf, urgencyOf } from "./pod-request.ts";
-import type { LivePod, NotNeeded } from "./pod-writer.policy.ts";
+import { type NodeRead, type PodWriteAttempt, type PodWriterContext, refOf, urgencyOf } from "./pod-request.ts";
+import { type LivePod, livePod, type NotNeeded } from "./pod-writer.policy.ts";
 
 /** How long a read of a node serves further pods, in milliseconds. */
 export const NODE_READ_KEPT_MS = 500;
 
 /** The wait for the next pulse of the observer is no failure of the API server. */
 const SOON = { isLate: true, retryWithinMs: 1000 } as const;
+
+/** Reads of nodes: live, or of a proven watch. */
+export function nodeReads({ kube, clock, policies, profile }: Io): SingleFlightReads<NodeRead> {
+  return new SingleFlightReads({
+    kube,
+    clock,
+    keptMs: NODE_READ_KEPT_MS,
+    waitersMax: profile.writesInFlightMax,
+    project: (reply) => nodeReadOf(reply, policies),
+    readShown: (ref, { place, sentSinceMs }, done) => {
+      const onReply = (reply: ReadReply | ShownReply<ObservedNode>): void => {
+        const found = reply.outcome === "shown" ? shownNode(reply, policies) : reply;
+        if (found === null) kube.read(ref, done, place);
+        else done(found);
+      };
+      kube.readShown("nodes", ref, onReply, { place, sentSinceMs });
+    },
+  });
+}
+
+function nodeReadOf(reply: ReadReply, policies: Pick<Policies, "current">): NodeRead {
+  if (reply.outcome === "gone") {
+    return { kind: "unread", result: unwritten("refused", "its node is gone; the pod garbage collector deletes it") };
+  }
+  if (reply.outcome !== "ok") return { kind: "unread", result: unread("node", reply) };
+  const node = liveNode(reply.object, policies);
+  if (node !== null) return { kind: "read", node };
+  return { kind: "unread", result: unwritten("failed", "the node as read is not a valid Node") };
+}
+
+/**
+ * A node as a proven watch shows it; null if the watch lacks labels that the present policies select by. Each later use
+ * of it reads the watch again.
+ */
+function shownNode(
+  { object, view }: ShownReply<ObservedNode>,
+  policies: Pick<Policies, "current">,
+): LiveRead<NodeRead> | null {
+  if (policyOf(object, policies.current()).kind === "unknown") return null;
+  const { sentAtMs, readAtMs } = view;
+  return { found: { kind: "read", node: () => view.held("", object.node) ?? object }, sentAtMs, readAtMs };
+}
 
 /** A node as read live, and when that was sent and answered on the monotonic clock. */
 export interface LiveNodeRead {

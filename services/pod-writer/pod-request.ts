@@ -1,14 +1,20 @@
-/** A request about a pod as the pod-writer received it, one attempt to carry it out, and what all attempts share. */
+/**
+ * A request about a pod as the pod-writer received it, one attempt to carry it out, what all attempts share, and their
+ * writes to the pod's status.
+ */
 import type { EvictionPermit } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import { type Io, type ObjectRef, Urgency } from "../../protocols/ports.ts";
+import type { PodShadow } from "../../protocols/objects.ts";
+import { type Io, type Kube, type ObjectRef, Urgency, type WriteReply } from "../../protocols/ports.ts";
+import type { LiveNode } from "../platform/kube/watch/projection.ts";
+import type { PatchOperation } from "../platform/requests/guarded-patch.ts";
 import type { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
-import type { TryHistory, TryResult } from "../platform/requests/write-jobs.ts";
+import { type TryHistory, type TryResult, written } from "../platform/requests/write-jobs.ts";
 import type { EvictionMarks } from "./eviction-marks.ts";
 import type { LeaseRenewals } from "./lease-renewals.ts";
-import type { NodeRead } from "./live-objects.ts";
 import type { ObservedOutages } from "./observed-outages.ts";
 import type { ObservedPods } from "./observed-pods.ts";
+import type { StatusPatch } from "./pod-writer.policy.ts";
 import type { PermitGate } from "./rates/permit-gate.ts";
 
 /** The messages that request a write to a pod. */
@@ -26,6 +32,11 @@ export type PodRequest = {
     readonly behindMs: number;
   };
 }[PodRequestType];
+
+/** What a live read of a node found: its state, or how an attempt ends without it. */
+export type NodeRead =
+  | { readonly kind: "read"; readonly node: LiveNode }
+  | { readonly kind: "unread"; readonly result: TryResult };
 
 /** What the attempts of one writer share. */
 export interface PodWriterContext {
@@ -85,4 +96,31 @@ export function urgencyOf({ type }: PodRequest): Urgency {
 /** The pod that it is about. */
 export function refOf({ body: { namespace, name, node } }: PodRequest): ObjectRef {
   return { kind: "Pod", namespace, name, node };
+}
+
+/** A patch of a pod's status; `readAtMs` is when the older of its reads was answered. */
+interface StatusWrite {
+  readonly patch?: "strategic" | "json";
+  /** Makes the patch when it is sent: a condition contains the instant of the write. */
+  readonly bodyAtSend: () => StatusPatch | readonly PatchOperation[] | null;
+  readonly readAtMs: number;
+  /** Set if a deletion follows. */
+  readonly stepsBefore?: 1;
+}
+
+/** Patches the status of the pod of a request. */
+export function patchStatus(
+  kube: Pick<Kube, "write">,
+  request: PodRequest,
+  { patch = "strategic", bodyAtSend, ...place }: StatusWrite,
+  done: (reply: WriteReply) => void,
+): void {
+  const where = { ref: refOf(request), urgency: urgencyOf(request), subresource: "status", ...place } as const;
+  kube.write({ ...where, verb: "patch", patch, bodyAtSend }, done);
+}
+
+/** The result of a write; a shadowed one carries what it would have changed. */
+export function writtenOr(reply: WriteReply, change: string, podShadow: PodShadow): TryResult {
+  const result = written(reply, change);
+  return reply.outcome === "shadowed" ? { ...result, podShadow } : result;
 }

@@ -6,8 +6,7 @@ import { guardedPatch } from "../platform/requests/guarded-patch.ts";
 import { type TryHistory, type TryResult, unwritten } from "../platform/requests/write-jobs.ts";
 import { attemptEviction } from "./pod-eviction.ts";
 import { endUnneeded, type LiveNodeRead, type LivePodRead, readBoth, readNode } from "./pod-reads.ts";
-import type { PodRequest, PodWriteAttempt, PodWriterContext } from "./pod-request.ts";
-import { patchStatus, writtenOr } from "./pod-status.ts";
+import { type PodRequest, type PodWriteAttempt, type PodWriterContext, patchStatus, writtenOr } from "./pod-request.ts";
 import { decideUnready, notDown, unreadyPatch } from "./pod-writer.policy.ts";
 
 /** An attempt of `asked.unready`. */

@@ -22,6 +22,7 @@ import {
   unreadableText,
   unreadableTolerationOf,
 } from "../domain/toleration.ts";
+import { projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import type { ConditionPatch, PodStatusPatch } from "../platform/kube/write/sent-bodies.ts";
 import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 import type { TryHistory } from "../platform/requests/write-jobs.ts";
@@ -46,6 +47,12 @@ export interface KnownPod extends BoundPod {
 /** A pod that was read live. */
 export interface LivePod extends KnownPod {
   readonly object: KubeObject;
+}
+
+/** A pod as the API sent it; null if it is bound to no node. */
+export function livePod(object: KubeObject): LivePod | null {
+  const bound = projectPod(object, UNREPORTED);
+  return bound === null ? null : { ...bound, object };
 }
 
 /** The settings and clocks that an eviction is decided with. */

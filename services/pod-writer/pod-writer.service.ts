@@ -1,16 +1,13 @@
 /** The pod-writer: the only writer of Pod objects. pod-writer.policy.ts decides whether a request still applies. */
-import type { ObservedNode } from "../../protocols/objects.ts";
-import type { Clock, Io, ReadReply, Service, ShownReply, Stop } from "../../protocols/ports.ts";
+import type { Clock, Io, Service, Stop } from "../../protocols/ports.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
-import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { forbiddenRefusal, WriteJobs } from "../platform/requests/write-jobs.ts";
 import { EvictionMarks } from "./eviction-marks.ts";
 import { LeaseRenewals } from "./lease-renewals.ts";
-import { type NodeRead, nodeReader, shownNode } from "./live-objects.ts";
 import { ObservedOutages } from "./observed-outages.ts";
 import { ObservedPods } from "./observed-pods.ts";
-import { NODE_READ_KEPT_MS } from "./pod-reads.ts";
+import { NODE_READ_KEPT_MS, nodeReads } from "./pod-reads.ts";
 import { isRepeated, isRepeatedUnderRate, type PodRequest, type PodWriterContext } from "./pod-request.ts";
 import { attemptPodWrite } from "./pod-write-attempt.ts";
 import { forbiddenEviction } from "./pod-writer.policy.ts";
@@ -82,25 +79,6 @@ export const podWriterService: Service = (io) => {
     marks.stop();
   };
 };
-
-/** Reads of nodes: live, or of a proven watch. */
-function nodeReads({ kube, clock, policies, profile }: Io): SingleFlightReads<NodeRead> {
-  return new SingleFlightReads({
-    kube,
-    clock,
-    keptMs: NODE_READ_KEPT_MS,
-    waitersMax: profile.writesInFlightMax,
-    project: nodeReader(policies),
-    readShown: (ref, { place, sentSinceMs }, done) => {
-      const onReply = (reply: ReadReply | ShownReply<ObservedNode>): void => {
-        const found = reply.outcome === "shown" ? shownNode(reply, policies) : reply;
-        if (found === null) kube.read(ref, done, place);
-        else done(found);
-      };
-      kube.readShown("nodes", ref, onReply, { place, sentSinceMs });
-    },
-  });
-}
 
 /** The observed pods. Their changes are passed to the gate of permits and to the renewals of leases. */
 function observedPods({ policies }: Pick<Io, "policies">, permits: PermitGate, leases: LeaseRenewals): ObservedPods {

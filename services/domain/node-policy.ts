@@ -11,6 +11,7 @@ import {
   type PolicySet,
 } from "../../protocols/policy-set.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
+import { evictionRatesOf } from "./eviction-rates.ts";
 
 /** Most label keys that the selectors of all policies may use together: what a node's message has room for. */
 export const SELECTOR_KEYS_MAX = 64;
@@ -90,6 +91,15 @@ export function appliedPolicyOf(
 ): NodePolicy | null {
   const resolved = policyOf(node, set);
   return resolved.kind === "policy" ? resolved.policy : null;
+}
+
+/** The policy whose rates count for the pods of a node; null for none, and while its policy is not known. */
+export function ratedPolicyOf(
+  node: Pick<ObservedNode, "labels" | "policyLabels">,
+  set: PolicySet | null,
+): NodePolicy | null {
+  const policy = appliedPolicyOf(node, set);
+  return policy !== null && evictionRatesOf(policy) !== null ? policy : null;
 }
 
 /** The policies that select a node: its own, or all that conflict, of which none applies. */

@@ -6,7 +6,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import type { EvictionSettings } from "../../protocols/policy-set.ts";
 import type { WriteReply } from "../../protocols/ports.ts";
-import { deleteAt, type RefusedEviction } from "../domain/eviction-rates.ts";
+import { deleteAt, type RefusedEviction } from "../domain/refused-eviction.ts";
 import { taintStartAt } from "../domain/taint-swap.ts";
 import { evictionOf, type TolerationRules } from "../domain/toleration.ts";
 

@@ -1,6 +1,6 @@
 /** The pod-writer: the only writer of Pod objects. pod-writer.policy.ts decides whether a request still applies. */
 import type { Clock, Io, Service, Stop } from "../../protocols/ports.ts";
-import { ratedPolicyOf } from "../domain/eviction-rates.ts";
+import { ratedPolicyOf } from "../domain/node-policy.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
 import { forbiddenRefusal, WriteJobs } from "../platform/requests/write-jobs.ts";
 import { EvictionMarks } from "./eviction-marks.ts";

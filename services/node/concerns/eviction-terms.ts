@@ -2,9 +2,9 @@
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Io } from "../../../protocols/ports.ts";
-import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
-import { appliedPolicyOf } from "../../domain/node-policy.ts";
+import { appliedPolicyOf, ratedPolicyOf } from "../../domain/node-policy.ts";
+import { deleteAt } from "../../domain/refused-eviction.ts";
 
 /** What a request to evict a pod contains, and when it is repeated. */
 interface EvictionTerms {

@@ -1,7 +1,7 @@
 /** When a pod is deleted that the Eviction API refuses. */
 import { expect, test } from "vitest";
 import type { EvictionSettings } from "../../protocols/policy-set.ts";
-import { deleteAt } from "../../services/domain/eviction-rates.ts";
+import { deleteAt } from "../../services/domain/refused-eviction.ts";
 import { UPSTREAM_EVICTIONS } from "../../services/pod-writer/eviction-method.policy.ts";
 
 const DEADLINE = 1_000_000;

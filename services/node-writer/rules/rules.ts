@@ -4,7 +4,7 @@ import type { PatchBasis } from "../../platform/requests/guarded-patch.ts";
 import { CONDITION_TAINTS } from "./condition-taints.policy.ts";
 import { OUT_OF_SERVICE_TAINT } from "./out-of-service.policy.ts";
 import type { AnnotationPatch, TaintContext, TaintPatch, TaintRequest, TaintRule, WantedTaint } from "./taint-rule.ts";
-import { UPSTREAM_TAINTS } from "./taints.policy.ts";
+import { startsAnnotation, UPSTREAM_TAINTS } from "./taints.policy.ts";
 
 /** The rules; each taint of Vigil's has one. */
 const TAINT_RULES: readonly TaintRule[] = [UPSTREAM_TAINTS, OUT_OF_SERVICE_TAINT, CONDITION_TAINTS];
@@ -34,15 +34,23 @@ export function foundedTaints(
   };
 }
 
+/** The rules of the taints that a patch changes. */
+function rulesOf({ added, removed }: TaintPatch): readonly TaintRule[] {
+  const changed = [...added, ...removed].map(taintRuleOf);
+  return TAINT_RULES.filter((rule) => changed.includes(rule));
+}
+
 /** What else a patch of taints depends on; nothing for most. */
 export function basisOf(patch: TaintPatch, context: TaintContext): { readonly basis?: PatchBasis } {
-  const bases = TAINT_RULES.map((rule) => rule.basis(patch, context));
+  const bases = rulesOf(patch).map((rule) => rule.basis(patch, context));
   const conditions = [...new Set(bases.flatMap((basis) => basis.conditions))];
-  const annotations = bases.flatMap((basis) => basis.annotations);
+  const starts = Object.keys(startsAnnotation(patch, context));
+  const annotations = [...starts, ...bases.flatMap((basis) => basis.annotations)];
   return conditions.length === 0 && annotations.length === 0 ? {} : { basis: { conditions, annotations } };
 }
 
 /** The annotations that are part of a patch of taints. */
 export function annotationsOf(patch: TaintPatch, context: TaintContext): AnnotationPatch {
-  return Object.assign({}, ...TAINT_RULES.map((rule) => rule.annotations(patch, context)));
+  const annotations = rulesOf(patch).map((rule) => rule.annotations(patch, context));
+  return Object.assign({}, startsAnnotation(patch, context), ...annotations);
 }

@@ -27,8 +27,8 @@ export function isEviction({ effect }: TaintId): boolean {
 export const UPSTREAM_TAINTS: TaintRule = {
   owns: (id) => isSwappable(id) || (id.effect === TaintEffect.noSchedule && CONDITION_TAINT_KEYS.includes(id.key)),
   founded: () => null,
-  annotations: (patch, context) => ({ ...startsAnnotation(patch, context), ...swapAnnotation(patch, context) }),
-  basis: (patch, context) => ({ ...NO_BASIS, annotations: Object.keys(startsAnnotation(patch, context)) }),
+  annotations: swapAnnotation,
+  basis: () => NO_BASIS,
 };
 
 /**
@@ -57,7 +57,7 @@ function isSameKind(added: readonly TaintId[], removed: readonly TaintId[]): boo
  * The record of taint starts beside a NoExecute taint that is added, without entries of removed taints. The
  * taint-manager may not have removed them yet, and a process that starts now would read one as the start of this taint.
  */
-function startsAnnotation({ kept, added }: TaintPatch, { live }: TaintContext): AnnotationPatch {
+export function startsAnnotation({ kept, added }: TaintPatch, { live }: TaintContext): AnnotationPatch {
   const { taintsSeenAt = {}, taintsSeenStale } = live ?? {};
   if (taintsSeenStale !== true || !added.some(isEviction)) return {};
   const present = kept.flatMap((taint) => {

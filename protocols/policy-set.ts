@@ -144,7 +144,7 @@ export interface PolicySet {
 }
 
 /** What policies need of a node and the observer otherwise drops. */
-export type PolicyKeys = Pick<PolicySet, "labelKeys" | "conditionTypes">;
+export type PolicyKeys = Pick<PolicySet, "labelKeys" | "conditionTypes" | "labelsChecksum">;
 
 /**
  * Which policy a node has. `unknown`: the policies, or the node's labels that they select by, have not arrived; nothing

@@ -6,7 +6,6 @@ import {
   type LabelRequirement,
   NO_FREEZES,
   type NodePolicy,
-  type PolicyKeys,
   type PolicyOfNode,
   type PolicySet,
 } from "../../protocols/policy-set.ts";
@@ -32,14 +31,9 @@ export function policySet(
 ): PolicySet {
   const labelKeys = selectorKeys(policies);
   const conditionTypes = policyConditionTypes(policies);
-  return {
-    policies,
-    labelKeys,
-    conditionTypes,
-    labelsChecksum: labelsChecksum({ labelKeys, conditionTypes }),
-    everywhere,
-    outages,
-  };
+  const keys = conditionTypes.length === 0 ? labelKeys : [...labelKeys, "", ...conditionTypes];
+  const labelsChecksum = keys.length === 0 ? 0 : fnv1a(keys.join("\n"));
+  return { policies, labelKeys, conditionTypes, labelsChecksum, everywhere, outages };
 }
 
 /** The label keys that NodeRestriction keeps a kubelet from setting on its own node have this prefix. */
@@ -65,12 +59,6 @@ export function policyConditionTypes(
     ...(maintenance?.hold ?? []),
   ]);
   return [...new Set(types)].filter((type) => !KEPT_CONDITIONS.includes(type)).sort();
-}
-
-/** A checksum of label keys and condition types; 0 for none. */
-export function labelsChecksum({ labelKeys, conditionTypes }: PolicyKeys): number {
-  const keys = conditionTypes.length === 0 ? labelKeys : [...labelKeys, "", ...conditionTypes];
-  return keys.length === 0 ? 0 : fnv1a(keys.join("\n"));
 }
 
 /** The policy of a node. `set` is null while the policies are not completely known. */

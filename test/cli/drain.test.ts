@@ -73,6 +73,7 @@ test("a watch keeps what policies need of nodes", () => {
     },
   };
   const sink = { changed: () => {}, gone: () => {}, state: () => {} };
-  drainable(watched).kube.watch("nodes", sink, { policyKeys: () => ({ labelKeys: ["pool"], conditionTypes: [] }) });
+  const keys = { labelKeys: ["pool"], conditionTypes: [], labelsChecksum: 1 };
+  drainable(watched).kube.watch("nodes", sink, { policyKeys: () => keys });
   expect(seen).toEqual([["pool"]]);
 });

@@ -9,7 +9,7 @@ import type {
   Taint,
   Toleration,
 } from "../../../../protocols/objects.ts";
-import type { PolicyKeys } from "../../../../protocols/policy-set.ts";
+import { NO_POLICIES, type PolicyKeys } from "../../../../protocols/policy-set.ts";
 import type {
   BoundPod,
   FreezeResource,
@@ -19,7 +19,6 @@ import type {
   PolicyResource,
 } from "../../../../protocols/ports.ts";
 import { epochMsOf } from "../../../domain/api-time.ts";
-import { labelsChecksum } from "../../../domain/node-policy.ts";
 import { reducedTolerations } from "../../../domain/toleration.ts";
 import { Interner } from "../../../structures/interner.ts";
 import { type JsonRecord, listOf, parsed, recordOf, textOf } from "../../../structures/json.ts";
@@ -53,7 +52,6 @@ const LABEL_CHARACTERS_MAX = 63;
 const REASON_CHARACTERS_MAX = 256;
 /** An unreadable toleration tolerates everything: no pod is evicted while its tolerations are not known. */
 const TOLERATES_ALL: Toleration = { operator: "Exists" };
-const NO_KEYS: PolicyKeys = { labelKeys: [], conditionTypes: [] };
 /** The Ready condition of a node in managedFields. */
 const READY_FIELD = `k:{"type":"${ConditionType.ready}"}`;
 /** A neutral instant: every rule takes the latest of several instants. */
@@ -65,17 +63,16 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
   const identity = identityOf(metadata, io);
   if (identity === null) return null;
   const taints = projected(spec.taints, (taint) => projectTaint(taint, io));
-  const keys = io.policyKeys?.() ?? NO_KEYS;
-  const policyLabels = labelsChecksum(keys);
+  const { labelKeys, conditionTypes, labelsChecksum } = io.policyKeys?.() ?? NO_POLICIES;
   const labels = recordOf(metadata.labels);
-  const conditions = projectConditions(status.conditions, { metadata, types: keys.conditionTypes }, io);
+  const conditions = projectConditions(status.conditions, { metadata, types: conditionTypes }, io);
   return {
     node: identity.name,
     uid: identity.uid,
     resourceVersion: identity.resourceVersion,
     createdAt: instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO,
-    labels: observedLabels(labels, keys.labelKeys, io.interner),
-    ...(policyLabels === 0 ? {} : { policyLabels }),
+    labels: observedLabels(labels, labelKeys, io.interner),
+    ...(labelsChecksum === 0 ? {} : { policyLabels: labelsChecksum }),
     unschedulable: spec.unschedulable === true,
     taints,
     conditions,

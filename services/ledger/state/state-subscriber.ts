@@ -25,7 +25,7 @@ import { UnconfirmedPods } from "./unconfirmed-pods.ts";
 
 /** Processes that started within this time of each other may all be the first to observe a node. */
 const STARTED_TOGETHER_MS = 30_000;
-/** An empty zone that was not published for this long has vanished; the owner of a zone repeats it every few seconds. */
+/** An empty zone that was not published for this long has vanished: its owner repeats it every few seconds. */
 export const VANISHED_MS = 60_000;
 
 /** The state as published so far, and how far it is complete. */

@@ -85,12 +85,6 @@ export class PreviewRecord {
     return this.#evictions.get(policy)?.queue ?? [];
   }
 
-  /** Whether a node is shown as Unknown; true for one that is not known. */
-  isUnknown(name: string): boolean {
-    const node = this.nodes.get(name);
-    return node === undefined || isUnknown(node.shown);
-  }
-
   /** The longest time that a zone in which nodes wait takes for a grant, in milliseconds; 0 where none waits. */
   get slowestGrantMs(): number {
     const rates = [...this.zones.values()].map(({ last }) => (last.queueLength > 0 ? last.taintsPerSecond : 0));
@@ -126,14 +120,10 @@ export class PreviewRecord {
   #onNode(shown: ObservedNode): void {
     const known = this.nodes.get(shown.node) ?? { shown, judged: null, unknownMs: null, admittedMs: null };
     const { nowMs } = this;
-    const isNewlyUnknown = nowMs >= 0 && !isUnknown(known.shown) && isUnknown(shown);
-    const isNewlyTainted = nowMs >= 0 && ownTaintsOf(known.shown).length === 0 && ownTaintsOf(shown).length > 0;
-    this.nodes.set(shown.node, {
-      ...known,
-      shown,
-      ...(isNewlyUnknown ? { unknownMs: nowMs } : {}),
-      ...(isNewlyTainted ? { admittedMs: known.admittedMs ?? nowMs } : {}),
-    });
+    const isNew = (is: (node: ObservedNode) => boolean): boolean => nowMs >= 0 && !is(known.shown) && is(shown);
+    const unknownMs = isNew((node) => readyConditionOf(node)?.status === "Unknown") ? nowMs : known.unknownMs;
+    const admittedMs = known.admittedMs ?? (isNew((node) => ownTaintsOf(node).length > 0) ? nowMs : null);
+    this.nodes.set(shown.node, { ...known, shown, unknownMs, admittedMs });
   }
 
   /** A pod that was requested longer ago than a permit takes waits for the rate. */
@@ -152,8 +142,4 @@ export class PreviewRecord {
     this.changedMs = this.nowMs;
     if (isEviction) this.#updatePod(uid, { deletedMs: this.nowMs });
   }
-}
-
-function isUnknown(node: ObservedNode): boolean {
-  return readyConditionOf(node)?.status === "Unknown";
 }

@@ -45,8 +45,6 @@ const MEMBER = "preview";
 /** What a process hands over with a Lease that evicted no pod: nothing shows who was evicted before. */
 const NONE_EVICTED = { countedMs: 0, counted: [], waiting: [] };
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-
 /** The cluster of a snapshot, as it goes on after a fault. Spans are in milliseconds after the snapshot. */
 export class PreviewedCluster {
   readonly record: PreviewRecord;
@@ -61,17 +59,12 @@ export class PreviewedCluster {
   readonly #world: SnapshotWorld;
   readonly #received: Policies;
   /** What the services read. The time between pulses follows what is to come. */
-  readonly #paced: Mutable<Profile>;
-  /** The same for the node service, whose graces grow once no further node falls silent. */
-  readonly #graced: Mutable<Profile>;
-  /** The nodes whose kubelets have stopped. */
-  readonly #stopped: readonly string[];
+  readonly #paced: Profile & { pulsePeriodMs: number };
 
   constructor(snapshot: Snapshot, { nodes: faulty, taint }: Fault, profile: Profile) {
     this.snapshot = snapshot;
     this.profile = profile;
     this.#paced = { ...profile, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
-    this.#graced = { ...this.#paced };
     this.pods = Map.groupBy(snapshot.pods, ({ node }) => node);
     const graces = this.#graces();
     // A drain that is not due yet counts from the last heartbeat, which has to be seen to arrive.
@@ -87,11 +80,10 @@ export class PreviewedCluster {
     this.#received = this.#start(bus, kube);
     const alive = snapshot.nodes.filter((node) => this.#isAlive(node));
     const goesOn = ({ node }: ObservedNode): boolean => taint !== null || !faulty.has(node);
-    const living = new Set(alive.filter(goesOn).map(({ node }) => node));
-    this.#stopped = snapshot.nodes.map(({ node }) => node).filter((name) => !living.has(name));
     const wasReady = alive.filter((node) => faulty.has(node.node) && readyConditionOf(node)?.status === "True");
     this.touched = taint === null ? new Set(wasReady.map(({ node }) => node)) : faulty;
-    this.#world.begin([...living], Math.min(...graces) * RENEWED_SHARE);
+    const living = alive.filter(goesOn).map(({ node }) => node);
+    this.#world.begin(living, Math.min(...graces) * RENEWED_SHARE);
     if (taint !== null) for (const node of faulty) this.#world.setTaint(node, taint);
   }
 
@@ -109,21 +101,7 @@ export class PreviewedCluster {
   run(): void {
     for (let nowMs = 0; nowMs <= Math.min(this.#restsFromMs(nowMs), PREVIEW_MS_MAX); nowMs = this.record.nowMs) {
       this.#world.clock.advance(STEP_MS);
-      this.#endHeartbeats();
     }
-  }
-
-  /**
-   * Spares thousands of healthy nodes their heartbeats, which take half of the time of a preview: once no further node
-   * falls silent, and no countdown rests on a grace that can grow.
-   */
-  #endHeartbeats(): void {
-    const { outages, policies } = this.policies;
-    const hasGraces = policies.some((of) => (of.nodeMonitorGraceMs ?? of.nodeStartupGraceMs) !== null);
-    if (hasGraces || this.profile.evictionMode !== "taint" || outages?.length !== 0) return;
-    if (!this.#stopped.every((name) => this.record.isUnknown(name))) return;
-    this.#graced.nodeMonitorGraceMs = this.#graced.nodeStartupGraceMs = 2 * PREVIEW_MS_MAX;
-    this.#world.endRenewals();
   }
 
   /** The graces that count somewhere, in milliseconds. */
@@ -145,7 +123,7 @@ export class PreviewedCluster {
       .set("zone", soleZoneService(this.profile))
       .set("policy", policyService(this.snapshot.configured));
     for (const [name, service] of services) {
-      service({ ...ports, profile: name === "node" ? this.#graced : this.#paced, bus: bus.of(name) });
+      service({ ...ports, profile: this.#paced, bus: bus.of(name) });
     }
     return policies;
   }
@@ -169,8 +147,8 @@ export class PreviewedCluster {
     const latestMs = [...waitsMs, ...countdownsMs].reduce((latest, ms) => Math.max(latest, ms), this.record.changedMs);
     const slowestMs = 2 * Math.max(...this.#graces(), this.record.slowestGrantMs);
     // So long after its deadline a pod that a disruption budget refuses may be deleted all the same.
-    const refusing = this.refusals.size === 0 ? [] : this.policies.policies;
-    return latestMs + Math.max(QUIET_MS, slowestMs, ...refusing.map(({ evictions }) => evictions?.deleteAfterMs ?? 0));
+    const deletesMs = this.policies.policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0);
+    return latestMs + Math.max(QUIET_MS, slowestMs, ...deletesMs);
   }
 
   #afterSnapshot(instants: Iterable<number | null | undefined>): number[] {

@@ -22,8 +22,6 @@ export class SnapshotWorld {
   readonly kube: SnapshotKube;
   readonly #takenAt: number;
   #isAnyAlive = true;
-  /** Whether the leases of living nodes are renewed. */
-  #areRenewed = true;
 
   /** Its time begins `leadMs` before the snapshot. */
   constructor({ takenAt, nodes, renewedAt, pods, resources, freezes }: SnapshotObjects, leadMs: number) {
@@ -40,14 +38,14 @@ export class SnapshotWorld {
       this.kube.put("leases", { node, renewedAt: at === null ? null : Math.min(at, takenAt - leadMs) });
       if (at !== null) this.#putAt(at, "leases", { node, renewedAt: at });
     }
-    this.#renew([PLACEHOLDER.node], PLACEHOLDER.everyMs, () => this.#isAnyAlive);
+    this.#renew([PLACEHOLDER.node], PLACEHOLDER.everyMs);
   }
 
   /** Advances to the snapshot. From then on only the kubelets of these nodes renew their leases. */
   begin(alive: readonly string[], renewEveryMs: number): void {
     this.clock.advance(this.#takenAt - this.clock.wallMs());
     this.#isAnyAlive = alive.length > 0;
-    this.#renew(alive, renewEveryMs, () => this.#areRenewed);
+    this.#renew(alive, renewEveryMs);
     this.kube.listPolicies();
   }
 
@@ -59,16 +57,11 @@ export class SnapshotWorld {
     this.kube.put("nodes", { ...node, taints, resourceVersion: `${node.resourceVersion}.tainted` });
   }
 
-  /** Renews the leases of nodes no longer: their silence does not count any more. */
-  endRenewals(): void {
-    this.#areRenewed = false;
-  }
-
-  /** Renews leases now, and then again and again. */
-  #renew(nodes: readonly string[], everyMs: number, goesOn: () => boolean): void {
+  /** Renews leases now, and then again and again while any kubelet is alive. */
+  #renew(nodes: readonly string[], everyMs: number): void {
     for (const node of nodes) this.kube.put("leases", { node, renewedAt: this.clock.wallMs() });
     this.clock.after(everyMs, () => {
-      if (goesOn()) this.#renew(nodes, everyMs, goesOn);
+      if (this.#isAnyAlive) this.#renew(nodes, everyMs);
     });
   }
 

@@ -2,7 +2,8 @@
 import type { ComparisonReport } from "../../../protocols/ledger-reader.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, listText, spanText } from "../../domain/format.ts";
-import { printable, printableJson } from "../../platform/process/printable.ts";
+import { printable } from "../../platform/process/printable.ts";
+import { jsonText } from "../get/get-printer.ts";
 import { tableText } from "../output/text-table.ts";
 import { authorlessOf, differencesOf, isOtherSeen, stepCounts } from "./comparison-summary.policy.ts";
 
@@ -28,7 +29,7 @@ export function comparisonText(report: ComparisonReport, output: string): string
       figures: stepCounts(report),
       differences: differencesOf(report),
     };
-    return `${printableJson(JSON.stringify(document, null, 2))}\n`;
+    return jsonText(document);
   }
   const isPage = output === "markdown";
   const head = isPage ? `# Vigil compared with upstream\n\n${headText(report)}` : headText(report);

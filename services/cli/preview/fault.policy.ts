@@ -3,6 +3,7 @@ import { TaintEffect } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { listText } from "../../domain/format.ts";
 import { nearest } from "../../domain/suggest.ts";
+import { taintName } from "../../domain/toleration.ts";
 import { namesZone, zoneKeyOf, zoneTitleOf } from "../../domain/zone-key.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 
@@ -27,31 +28,32 @@ export interface Fault {
 /** Zones named in a problem. */
 const NAMED_MAX = 10;
 
-/** Checks what needs no cluster. Throws a ConfigProblem that names the flag, its value and the fix. */
-export function checkFaultFlags({ zone, node, down, taint }: FaultFlags): void {
-  const kinds = [zone !== "", node.length > 0, taint !== ""].filter(Boolean).length;
-  if (kinds !== 1) throw new ConfigProblem("preview: give one of --zone=ZONE --down, --node=NAME --down or --taint=…");
-  if (taint === "" && !down)
-    throw new ConfigProblem(`${zone === "" ? `--node=${node.join()}` : `--zone=${zone}`}: add --down`);
-  if (taint === "") return;
-  if (down) throw new ConfigProblem(`--taint=${taint}: --down goes with --zone or --node`);
-  const { key, effect } = taintOf(taint);
-  if (key === "") throw new ConfigProblem(`--taint=${taint}: write it as NODE=KEY[=VALUE]:${TaintEffect.noExecute}`);
-  if (effect !== TaintEffect.noExecute) {
-    throw new ConfigProblem(`--taint=${taint}: only ${TaintEffect.noExecute} evicts pods`);
-  }
+/** Finds the fault in a cluster. Throws a ConfigProblem for a node or zone that it does not have. */
+type FaultIn = (nodes: readonly ObservedNode[]) => Fault;
+
+/** The fault that flags describe. Throws a ConfigProblem that names the flag, its value and the fix. */
+export function faultOf({ zone, node: names, down, taint }: FaultFlags): FaultIn {
+  if ([zone, names.join(), taint].filter((name) => name !== "").length !== 1)
+    throw new ConfigProblem("preview: give one of --zone=ZONE --down, --node=NAME --down or --taint=…");
+  if (taint !== "") return taintFault(taint, down);
+  if (!down) throw new ConfigProblem(`${zone === "" ? `--node=${names.join()}` : `--zone=${zone}`}: add --down`);
+  if (zone !== "") return (nodes) => ({ what: `zone ${zone} is down`, nodes: nodesOfZone(zone, nodes), taint: null });
+  const what = `${listText(names)} ${names.length === 1 ? "is" : "are"} down`;
+  return (nodes) => ({ what, nodes: new Set(names.map((name) => known(name, `--node=${name}`, nodes))), taint: null });
 }
 
-/** The fault that checked flags describe. Throws a ConfigProblem for a node or zone that the cluster does not have. */
-export function faultOf({ zone, node: names, taint: text }: FaultFlags, nodes: readonly ObservedNode[]): Fault {
-  if (zone !== "") return { what: `zone ${zone} is down`, nodes: nodesOfZone(zone, nodes), taint: null };
-  if (text === "") {
-    for (const name of names) checkNode(name, `--node=${name}`, nodes);
-    return { what: `${listText(names)} ${names.length === 1 ? "is" : "are"} down`, nodes: new Set(names), taint: null };
-  }
-  const { node, ...taint } = taintOf(text);
-  checkNode(node, `--taint=${text}`, nodes);
-  return { what: `${node} carries ${taint.key}:${taint.effect}`, nodes: new Set([node]), taint };
+function taintFault(text: string, down: boolean): FaultIn {
+  const flag = `--taint=${text}`;
+  if (down) throw new ConfigProblem(`${flag}: --down goes with --zone or --node`);
+  const [, node = "", key = "", value, effect = ""] = /^([^=:]+)=([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(text) ?? [];
+  if (key === "") throw new ConfigProblem(`${flag}: write it as NODE=KEY[=VALUE]:${TaintEffect.noExecute}`);
+  if (effect !== TaintEffect.noExecute) throw new ConfigProblem(`${flag}: only ${TaintEffect.noExecute} evicts pods`);
+  const taint = { key, effect, ...(value === undefined ? {} : { value }) };
+  return (nodes) => ({
+    what: `${node} carries ${taintName(taint)}`,
+    nodes: new Set([known(node, flag, nodes)]),
+    taint,
+  });
 }
 
 function nodesOfZone(zone: string, nodes: readonly ObservedNode[]): ReadonlySet<string> {
@@ -63,15 +65,9 @@ function nodesOfZone(zone: string, nodes: readonly ObservedNode[]): ReadonlySet<
   throw new ConfigProblem(`--zone=${zone}: name one of ${listText(known.slice(0, NAMED_MAX))}`);
 }
 
-/** The parts of `NODE=KEY[=VALUE]:EFFECT`; empty where the text has another form. */
-function taintOf(text: string): Taint & { readonly node: string } {
-  const [, node = "", key = "", value, effect = ""] = /^([^=:]+)=([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(text) ?? [];
-  return { node, key, effect, ...(value === undefined ? {} : { value }) };
-}
-
-function checkNode(name: string, flag: string, nodes: readonly ObservedNode[]): void {
+function known(name: string, flag: string, nodes: readonly ObservedNode[]): string {
   const names = nodes.map(({ node }) => node);
-  if (names.includes(name)) return;
+  if (names.includes(name)) return name;
   const meant = nearest(name, names);
   const fix = meant === null ? "see kubectl get nodes" : `did you mean ${meant}?`;
   throw new ConfigProblem(`${flag}: there is no node ${name}; ${fix}`);

@@ -1,9 +1,9 @@
-/** Prints a preview as tables or as JSON. */
+/** Prints a preview as text. */
 import type { DownProofKind } from "../../../protocols/names.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { countText, listText, rateText } from "../../domain/format.ts";
-import { printable, printableJson } from "../../platform/process/printable.ts";
+import { printable } from "../../platform/process/printable.ts";
 import { tableText } from "../output/text-table.ts";
 import type { Preview, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
 
@@ -13,31 +13,28 @@ const REMEDIES = ["NODE", "REMEDY", "EARLIEST", "CONDITION"];
 const PODS = ["NAMESPACE", "POD", "NODE", "DELETED", "WHY"];
 /** The columns that are left out where they are empty. */
 const OPTIONAL: ReadonlySet<string> = new Set(["POLICY", "HELD BACK BY"]);
+/** Of a pod that is not deleted, as far as is known. */
+const STAYS = "stays";
 
 const PROOF_TEXTS: Readonly<Record<DownProofKind, string>> = {
   RemediationSucceeded: "a remediation succeeds",
   Manual: "a user runs vigil prove-down",
 };
 
-/** A preview as one JSON document. */
-export function previewJson(preview: Preview): string {
-  return `${printableJson(JSON.stringify(preview, null, 2))}\n`;
-}
-
 /** A preview as text: what follows, then zones, nodes and pods, each at most `limit` rows. */
 export function previewText(preview: Preview, limit: number): string {
   const { fault, at, zones, unread } = preview;
-  const [nodes, pods] = [preview.nodes.slice(0, limit), preview.pods.slice(0, limit)];
+  const nodes = preview.nodes.slice(0, limit);
+  const pods = preview.pods
+    .slice(0, limit)
+    .map((pod) => [pod.namespace, pod.name, pod.node, deletedText(pod), pod.why]);
   const most = Math.max(preview.nodes.length, preview.pods.length);
   const parts = [
     `If ${printable(fault)} from ${apiTime(at)} on:\n${summaryText(preview)}\n`,
     table(ZONES, zones.map(zoneCells)),
     table(NODES, nodes.map(nodeCells)),
     table(REMEDIES, nodes.flatMap(remedyRows)),
-    table(
-      PODS,
-      pods.map((pod) => [pod.namespace, pod.name, pod.node, deletedText(pod), pod.why]),
-    ),
+    table(PODS, pods),
     most <= limit ? "" : `At most ${limit} rows of each are shown; --limit=${most} shows all, as does -o json.\n`,
     ...unread.map((what) => `Not known: ${what} could not be read, so this is a preview without them.\n`),
   ];
@@ -46,15 +43,17 @@ export function previewText(preview: Preview, limit: number): string {
 
 /** What the fault adds in one sentence, what happens to nodes that are down already, and what is assumed. */
 function summaryText({ nodes, pods, zones, overAfterMs, assumes }: Preview): string {
-  const already = new Set(nodes.flatMap(({ node, isDownAlready }) => (isDownAlready === true ? [node] : [])));
+  const already = new Set(nodes.filter(({ isDownAlready }) => isDownAlready).map(({ node }) => node));
   const isAdded = ({ node }: { readonly node: string }): boolean => !already.has(node);
   const [addedNodes, addedPods] = [nodes.filter(isAdded), pods.filter(isAdded)];
   const unknown = addedNodes.filter(({ unknownAfterMs }) => unknownAfterMs !== null).length;
+  const isDeleted = ({ deletedAfterMs }: PreviewedPodReport): boolean => deletedAfterMs !== null;
   const deleted = addedPods.filter(isDeleted).length;
+  const staying = addedPods.filter((pod) => deletedText(pod) === STAYS).length;
   const counts = [
     `${countText(unknown, already.size === 0 ? "node" : "more node")} would become Unknown`,
     `${addedNodes.filter(({ admittedAfterMs }) => admittedAfterMs !== null).length} would be admitted for eviction`,
-    `${countText(deleted, "pod")} would be deleted and ${addedPods.filter(isStaying).length} would stay`,
+    `${countText(deleted, "pod")} would be deleted and ${staying} would stay`,
   ];
   const span = afterText(overAfterMs).replace("in ", "");
   const end = nodes.length === 0 ? "nothing would follow" : `all of it within ${span}`;
@@ -65,21 +64,10 @@ function summaryText({ nodes, pods, zones, overAfterMs, assumes }: Preview): str
   const before = already.size === 0 ? "" : ` ${down}, where ${others} would be deleted.`;
   const isHalted = zones.some(({ after }) => after.state === "Halted");
   const why = isHalted ? " Every zone would be disrupted, so evictions would halt." : "";
-  return `${counts.join(", ")}; ${end}${without}.${before}${why}\n${assumptionText(assumes)}`;
-}
-
-function isDeleted({ deletedAfterMs }: PreviewedPodReport): boolean {
-  return deletedAfterMs !== null;
-}
-
-function isStaying({ deletedAfterMs, earliestAfterMs }: PreviewedPodReport): boolean {
-  return deletedAfterMs === null && earliestAfterMs === undefined;
-}
-
-function assumptionText({ source, ...assumed }: Preview["assumes"]): string {
-  const rates = [assumed.nodeEvictionsPerSecond, assumed.secondaryNodeEvictionsPerSecond].map(rateText);
-  const grace = formatDuration(assumed.nodeMonitorGraceMs);
-  return `Where no policy sets others: a grace of ${grace}, ${rates.join(", and in a large disrupted zone ")}; by ${source}.`;
+  const rates = [assumes.nodeEvictionsPerSecond, assumes.secondaryNodeEvictionsPerSecond].map(rateText);
+  const grace = `a grace of ${formatDuration(assumes.nodeMonitorGraceMs)}`;
+  const assumed = `${grace}, ${rates.join(", and in a large disrupted zone ")}; by ${assumes.source}`;
+  return `${counts.join(", ")}; ${end}${without}.${before}${why}\nWhere no policy sets others: ${assumed}.`;
 }
 
 /** A table; empty without rows. */
@@ -99,8 +87,8 @@ function zoneCells({ zone, size, before, after, waiting }: PreviewedZone): strin
 function nodeCells({ node, zone, policy, conflict, heldBy, ...report }: PreviewedNodeReport): string[] {
   // Policies in conflict do not apply.
   const policies = conflict === undefined ? (policy ?? "") : `${listText(conflict)} conflict`;
-  const [unknown, admitted] = [report.unknownAfterMs, report.admittedAfterMs].map(afterText);
-  return [node, zone, policies, unknown ?? "", admitted ?? "", `${report.podsDeleted} of ${report.pods}`, heldBy ?? ""];
+  const spans = [afterText(report.unknownAfterMs), afterText(report.admittedAfterMs)];
+  return [node, zone, policies, ...spans, `${report.podsDeleted} of ${report.pods}`, heldBy ?? ""];
 }
 
 /** What is done about the machine of a node, one row each. */
@@ -120,9 +108,8 @@ function afterText(afterMs: number | null): string {
 }
 
 /** When a pod is deleted, as far as is known. An earliest instant is never rounded up. */
-function deletedText(pod: PreviewedPodReport): string {
-  const { deletedAfterMs, earliestAfterMs } = pod;
-  if (deletedAfterMs === null) return isStaying(pod) ? "stays" : "not known";
-  if (earliestAfterMs === undefined) return afterText(deletedAfterMs);
-  return `in ${formatDuration(Math.floor(earliestAfterMs / 1000) * 1000)} at the earliest`;
+function deletedText({ deletedAfterMs, earliestAfterMs }: PreviewedPodReport): string {
+  if (earliestAfterMs === undefined) return deletedAfterMs === null ? STAYS : afterText(deletedAfterMs);
+  if (deletedAfterMs === null) return "not known";
+  return `${afterText(Math.floor(earliestAfterMs / 1000) * 1000)} at the earliest`;
 }

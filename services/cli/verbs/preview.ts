@@ -21,11 +21,12 @@ import { createLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { CONSOLE_SETTINGS, getFromConsole } from "../connect/console-client.ts";
+import { jsonText } from "../get/get-printer.ts";
 import { idleOf } from "../preview/eviction-times.policy.ts";
-import { checkFaultFlags, faultOf } from "../preview/fault.policy.ts";
+import { faultOf } from "../preview/fault.policy.ts";
 import { previewOf } from "../preview/preview.policy.ts";
 import type { Preview } from "../preview/preview.ts";
-import { previewJson, previewText } from "../preview/preview-printer.ts";
+import { previewText } from "../preview/preview-printer.ts";
 import { type Snapshot, type SnapshotSources, takeSnapshot } from "../preview/snapshot.ts";
 import { openCluster } from "../run/open-cluster.ts";
 import { RUN_TUNABLES } from "../run/run-tunables.ts";
@@ -78,7 +79,7 @@ export const previewVerb: Verb = defineVerb({
     { command: "vigil preview --taint=worker-7=maintenance:NoExecute", does: "which pods a taint evicts, and when" },
   ],
   run: async (values, _words, host, given) => {
-    checkFaultFlags(values);
+    const faultIn = faultOf(values);
     const { config } = values;
     const filed = config === "" ? NO_FILE : parseRunFile(config, readNamedFile(host, "config", config));
     const running = values.server === "" ? {} : await runningSettings(values, host);
@@ -88,10 +89,10 @@ export const previewVerb: Verb = defineVerb({
     const idle = values.server === "" ? NONE_IDLE : await idlePolicies(values, host, snapshot);
     const source = values.server === "" ? "the flags and --config of this command" : values.server;
     const preview = {
-      ...previewOf(snapshot, faultOf(values, snapshot.nodes), profile, idle),
+      ...previewOf(snapshot, faultIn(snapshot.nodes), profile, idle),
       ...assumedFrom(profile, source),
     };
-    host.print(values.output === "json" ? previewJson(preview) : previewText(preview, values.limit));
+    host.print(values.output === "json" ? jsonText(preview) : previewText(preview, values.limit));
     return ExitCode.ok;
   },
 });

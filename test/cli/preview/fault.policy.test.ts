@@ -1,6 +1,6 @@
 /** Which fault the flags of a preview describe, and what is wrong with them. */
 import { describe, expect, test } from "vitest";
-import { checkFaultFlags, type FaultFlags, faultOf } from "../../../services/cli/preview/fault.policy.ts";
+import { type Fault, type FaultFlags, faultOf } from "../../../services/cli/preview/fault.policy.ts";
 import { observedNode } from "../../support/observed-objects.ts";
 
 const NO_FLAGS: FaultFlags = { zone: "", node: [], down: false, taint: "" };
@@ -8,14 +8,10 @@ const inZone = (name: string, region: string, zone: string) =>
   observedNode(name, { labels: { "topology.kubernetes.io/region": region, "topology.kubernetes.io/zone": zone } });
 const NODES = [inZone("worker-1", "eu", "a"), inZone("worker-2", "eu", "b"), inZone("worker-3", "us", "b")];
 
-const fault = (flags: Partial<FaultFlags>) => {
-  const whole = { ...NO_FLAGS, ...flags };
-  checkFaultFlags(whole);
-  return faultOf(whole, NODES);
-};
+const fault = (flags: Partial<FaultFlags>) => faultOf({ ...NO_FLAGS, ...flags })(NODES);
 
 describe("a fault", () => {
-  test.each<[Partial<FaultFlags>, ReturnType<typeof faultOf>]>([
+  test.each<[Partial<FaultFlags>, Fault]>([
     [
       { zone: "a", down: true },
       { what: "zone a is down", nodes: new Set(["worker-1"]), taint: null },

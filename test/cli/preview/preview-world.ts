@@ -85,7 +85,7 @@ export function previewedOn(
   configured: readonly ConfiguredPolicy[] = [],
 ): ReturnType<typeof previewOf> {
   const snapshot = snapshotOf(world, configured);
-  return previewOf(snapshot, faultOf({ ...NO_FAULT, ...flags }, snapshot.nodes), world.profile);
+  return previewOf(snapshot, faultOf({ ...NO_FAULT, ...flags })(snapshot.nodes), world.profile);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { NO_POLICIES } from "../../../protocols/policy-set.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
-import { faultOf } from "../../../services/cli/preview/fault.policy.ts";
+import { type Fault, faultOf } from "../../../services/cli/preview/fault.policy.ts";
 import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
 import type { Snapshot } from "../../../services/cli/preview/snapshot.ts";
 import { observedNode, observedPod } from "../../support/observed-objects.ts";
@@ -58,10 +58,10 @@ test.each(["a whole zone", "a third of all nodes"])(
   },
 );
 
-function outage(what: string, { nodes }: Snapshot): ReturnType<typeof faultOf> {
+function outage(what: string, { nodes }: Snapshot): Fault {
   const third = nodes.slice(0, nodes.length / 3).map(({ node }) => node);
   const names = what === "a whole zone" ? { zone: "b", node: [] } : { zone: "", node: third };
-  return faultOf({ ...names, down: true, taint: "" }, nodes);
+  return faultOf({ ...names, down: true, taint: "" })(nodes);
 }
 
 /** What something returns, and its CPU time: other programs of the machine must not fail the test. */

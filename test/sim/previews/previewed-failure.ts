@@ -114,7 +114,7 @@ function previewOfFailure(
 ) {
   const flags = { zone: "", node: failing.map(({ name }) => name), down: true, taint: "" };
   const profile = { ...STANDARD_PROFILE, ...runSettingsOf(world.swarm.profile) };
-  return previewOf(snapshot, faultOf(flags, snapshot.nodes), profile, idle);
+  return previewOf(snapshot, faultOf(flags)(snapshot.nodes), profile, idle);
 }
 
 /** What the API shows now. */

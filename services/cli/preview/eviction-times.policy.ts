@@ -9,15 +9,12 @@ import type { PolicyReport } from "../../../protocols/ledger-reader.ts";
 import { WINDOW_MS } from "../../pod-writer/rates/eviction-window.ts";
 import type { RecordedPod } from "./preview-record.ts";
 
-/** A pod of a rated policy. */
-export interface RatedPod extends Pick<RecordedPod, "requestedMs" | "refusedMs" | "waitedFor"> {
+/** A pod at the end of a preview. */
+export interface PodOutcome extends RecordedPod {
   readonly uid: string;
-  /** Null for a pod that stays. */
+  /** When it is deleted, as far as is known: a countdown that was not waited for ends as published. Null for never. */
   readonly goneMs: number | null;
 }
-
-/** A pod that goes within the preview, and not before it is due. A countdown of days is not followed to its request. */
-type DuePod = RatedPod & { readonly dueMs: number };
 
 /** What is known of the evictions of a policy. */
 export interface RatedKnowledge {
@@ -48,52 +45,43 @@ export function idleOf(reports: readonly Pick<PolicyReport, "name" | "evictions"
 
 /** The pods of one policy whose instants are not known, by uid. */
 export function unknownTimes(
-  pods: readonly RatedPod[],
+  pods: readonly PodOutcome[],
   { isIdle, budgets }: RatedKnowledge,
 ): ReadonlyMap<string, EarliestEviction> {
+  // A pod does not go before it is due. A countdown of days is not followed to its request.
   const due = pods.flatMap((pod) => {
     const dueMs = pod.requestedMs ?? pod.goneMs;
     return dueMs === null ? [] : [{ ...pod, dueMs }];
   });
-  const moved = isIdle ? new Set() : movedPods(due);
+  const moved: ReadonlySet<unknown> = isIdle ? new Set() : movedPods(due);
   const mayMoveRefusals = moved.size > 0 && due.some(({ uid }) => budgets?.some((budget) => budget.pods.has(uid)));
-  const reorderedFromMs =
-    budgets === null || mayMoveRefusals
-      ? Number.NEGATIVE_INFINITY
-      : due.reduce((first, { refusedMs }) => Math.min(first, refusedMs ?? Infinity), Infinity);
+  const latestMs = budgets === null || mayMoveRefusals ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  const reorderedFromMs = due.reduce((first, { refusedMs }) => Math.min(first, refusedMs ?? Infinity), latestMs);
   const isReordered = due.some(({ waitedFor }) => waitedFor !== undefined);
-  const earliestOf = (pod: DuePod): EarliestEviction | null => {
-    const { dueMs, goneMs, requestedMs } = pod;
-    const isOrdered = !isReordered || (goneMs ?? Number.MAX_VALUE) < reorderedFromMs;
-    if (!isOrdered) return { earliestMs: dueMs, because: BECAUSE_ORDER };
-    if (moved.has(pod)) return { earliestMs: goneMs ?? dueMs, because: BECAUSE_BEFORE };
-    return requestedMs === undefined ? { earliestMs: dueMs, because: BECAUSE_RATE } : null;
-  };
-  return new Map(
-    due.flatMap((pod) => {
-      const earliest = earliestOf(pod);
-      return earliest === null ? [] : [[pod.uid, earliest]];
-    }),
-  );
+  const unknown = new Map<string, EarliestEviction>();
+  for (const pod of due) {
+    const { uid, dueMs, goneMs, requestedMs } = pod;
+    const mayMove = isReordered && (goneMs ?? Number.MAX_VALUE) >= reorderedFromMs;
+    if (mayMove) unknown.set(uid, { earliestMs: dueMs, because: BECAUSE_ORDER });
+    else if (moved.has(pod)) unknown.set(uid, { earliestMs: goneMs ?? dueMs, because: BECAUSE_BEFORE });
+    else if (requestedMs === undefined) unknown.set(uid, { earliestMs: dueMs, because: BECAUSE_RATE });
+  }
+  return unknown;
 }
 
 /** The pods of one disruption budget that are due as it lets another one go in their place, by uid. */
-export function contendedTimes(
-  pods: readonly (Pick<RecordedPod, "deletedMs" | "refusedMs"> & { readonly uid: string })[],
-): ReadonlyMap<string, EarliestEviction> {
-  const due = pods.flatMap(({ uid, refusedMs, deletedMs }) => {
-    const dueMs = refusedMs ?? deletedMs;
-    return dueMs === undefined ? [] : [{ uid, dueMs, isRefused: refusedMs !== undefined }];
-  });
-  const contended = due.filter(({ dueMs, isRefused }) =>
-    due.some((other) => Math.abs(other.dueMs - dueMs) <= AT_ONCE_MS && other.isRefused !== isRefused),
-  );
-  return new Map(contended.map(({ uid, dueMs }) => [uid, { earliestMs: dueMs, because: BECAUSE_BUDGET }]));
+export function contendedTimes(pods: readonly Omit<PodOutcome, "goneMs">[]): ReadonlyMap<string, EarliestEviction> {
+  const dueMsOf = ({ refusedMs, deletedMs }: RecordedPod): number => refusedMs ?? deletedMs ?? Number.NaN;
+  const isRefused = ({ refusedMs }: RecordedPod): boolean => refusedMs !== undefined;
+  const contend = (one: RecordedPod, other: RecordedPod): boolean =>
+    Math.abs(dueMsOf(one) - dueMsOf(other)) <= AT_ONCE_MS && isRefused(one) !== isRefused(other);
+  const contended = pods.filter((pod) => pods.some((other) => contend(pod, other)));
+  return new Map(contended.map((pod) => [pod.uid, { earliestMs: dueMsOf(pod), because: BECAUSE_BUDGET }]));
 }
 
 /** The pods that evictions from before the preview may delay: by up to a minute, and then they delay others. */
-function movedPods(due: readonly DuePod[]): ReadonlySet<unknown> {
-  const moved = new Set<DuePod>();
+function movedPods<P extends { readonly dueMs: number } & PodOutcome>(due: readonly P[]): ReadonlySet<P> {
+  const moved = new Set<P>();
   let untilMs = WINDOW_MS;
   for (const pod of due.toSorted((left, right) => left.dueMs - right.dueMs)) {
     if (pod.goneMs === null || pod.dueMs >= untilMs) continue;

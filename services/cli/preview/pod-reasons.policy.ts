@@ -5,7 +5,7 @@
 import type { ObservedPod, Taint } from "../../../protocols/objects.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import { evictionRatesOf, RATE_FIELDS } from "../../domain/eviction-rates.ts";
+import { RATE_FIELDS } from "../../domain/eviction-rates.ts";
 import { listText } from "../../domain/format.ts";
 import {
   evictionOf,
@@ -15,9 +15,6 @@ import {
   unreadableTolerationOf,
 } from "../../domain/toleration.ts";
 import type { RecordedPod } from "./preview-record.ts";
-
-/** A pod, and the decision of the taint-manager that a taint evicts it. */
-type DecidedPod = Pick<RecordedPod, "evicting"> & { readonly pod: ObservedPod };
 
 /** What is known besides of a pod that stays. */
 export interface StayContext {
@@ -29,10 +26,7 @@ export interface StayContext {
 }
 
 /** Why a pod is evicted; no taint decides about the pod of a drained node. */
-export function evictionReason(
-  { evicting }: Omit<DecidedPod, "pod">,
-  { evictionMode }: Pick<Profile, "evictionMode">,
-): string {
+export function evictionReason({ evicting }: RecordedPod, { evictionMode }: Pick<Profile, "evictionMode">): string {
   const taint = evicting?.toleratedTaint ?? evicting?.taint ?? null;
   if (taint === null) return evictionMode === "direct" ? "its node is drained" : "not known";
   const seconds = Math.max(0, evicting?.tolerationSeconds ?? 0);
@@ -40,7 +34,10 @@ export function evictionReason(
 }
 
 /** Why a pod stays until the end of the preview. */
-export function reasonToStay({ pod, evicting }: DecidedPod, { taints, held, profile }: StayContext): string {
+export function reasonToStay(
+  { pod, evicting }: RecordedPod & { readonly pod: ObservedPod },
+  { taints, held, profile }: StayContext,
+): string {
   if (hasCompleted(pod)) return `has completed (${pod.phase})`;
   if (pod.deletionAt !== null) return "is terminating already";
   if (pod.mirror === true) return "mirrors a static pod";
@@ -53,16 +50,14 @@ export function reasonToStay({ pod, evicting }: DecidedPod, { taints, held, prof
   const unreadable = unreadableTolerationOf(taints, pod.tolerations, rules);
   if (unreadable !== null)
     return `may tolerate ${taintName(unreadable.taint)}: ${unreadableText(unreadable.toleration)}`;
-  const standing = taints.map((taint) => ({ taint, since: pod.boundAt }));
-  const isTolerated = evictionOf(standing, pod.tolerations, pod.boundAt, rules) === null;
+  const counted = taints.map((taint) => ({ taint, since: pod.boundAt }));
+  const isTolerated = evictionOf(counted, pod.tolerations, pod.boundAt, rules) === null;
   return isTolerated ? `tolerates ${listText(taints.map(taintName))}` : "not known";
 }
 
 /** The rate of a policy that a pod waits for which no queue names. */
-export function rateText(policy: Pick<NodePolicy, "name" | "evictions">): string {
-  const rates = evictionRatesOf(policy);
-  const set = [rates?.perMinuteMax ?? null, rates?.perNamespacePerMinuteMax ?? null];
-  const fields = RATE_FIELDS.filter((_field, index) => set[index] !== null);
-  if (fields.length === 1) return `${fields[0]} of ${policy.name}`;
-  return `a rate of evictions of ${policy.name}, which one is not known`;
+export function rateText({ name, evictions }: Pick<NodePolicy, "name" | "evictions">): string {
+  const rates = [evictions?.perMinuteMax ?? null, evictions?.perNamespacePerMinuteMax ?? null];
+  const fields = RATE_FIELDS.filter((_field, index) => rates[index] !== null);
+  return fields.length === 1 ? `${fields[0]} of ${name}` : `a rate of evictions of ${name}, which one is not known`;
 }

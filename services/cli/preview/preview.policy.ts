@@ -14,11 +14,11 @@ import { noExecuteTaints } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { blockedBy } from "../../ledger/state/waiting-nodes.policy.ts";
 import { UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
-import { contendedTimes, type EarliestEviction, unknownTimes } from "./eviction-times.policy.ts";
+import { contendedTimes, type EarliestEviction, type PodOutcome, unknownTimes } from "./eviction-times.policy.ts";
 import type { Fault } from "./fault.policy.ts";
 import { evictionReason, rateText, reasonToStay } from "./pod-reasons.policy.ts";
 import type { Preview, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
-import type { RecordedNode, RecordedPod, RecordedZone } from "./preview-record.ts";
+import type { RecordedNode, RecordedZone } from "./preview-record.ts";
 import { PREVIEW_MS_MAX, PreviewedCluster } from "./previewed-cluster.ts";
 import { recoveryOf } from "./recovery.policy.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -26,26 +26,16 @@ import type { Snapshot } from "./snapshot.ts";
 /** A node at the end of a preview, with its pods. */
 interface NodeOutcome extends RecordedNode {
   readonly policy: NodePolicy | null;
-  /** The policies of which none applies because several select the node; empty for none. */
-  readonly conflict: readonly string[];
   /** What freezes it, or the limit that holds it back; null for nothing. */
   readonly held: string | null;
-  readonly isWaiting: boolean;
-  readonly pods: readonly PodOutcome[];
+  readonly pods: readonly BoundOutcome[];
+  readonly report: PreviewedNodeReport;
 }
 
-/** A pod at the end of a preview. */
-interface PodOutcome extends RecordedPod {
-  readonly uid: string;
-  readonly pod: ObservedPod;
-  /** When it is deleted, as far as is known: a countdown that was not waited for ends as published. */
-  readonly goneMs: number | null;
-}
+type BoundOutcome = PodOutcome & { readonly pod: ObservedPod };
 
 /** Limits have one owner in a preview, which is never late: what it published is true, however long ago that was. */
 const NEVER_LATE_AT = 0;
-/** Sorts what never happens last. */
-const NEVER = Number.MAX_SAFE_INTEGER;
 
 /**
  * What follows from a fault in the cluster of a snapshot. No pod of an `idle` policy was evicted in the minute before.
@@ -61,93 +51,67 @@ export function previewOf(
   const all = [...cluster.record.nodes.values()].map((node) => outcomeOf(node, cluster));
   const unknown = unknownEvictions(all, cluster, idle);
   const affected = all.filter(isAffected);
-  const nodes = affected
-    .map((node) => nodeReport(node, cluster))
-    .sort(
-      inOrderOf(({ admittedAfterMs, unknownAfterMs, node }) => [
-        admittedAfterMs ?? NEVER,
-        unknownAfterMs ?? NEVER,
-        node,
-      ]),
-    );
-  const pods = affected
-    .flatMap((node) => node.pods.map((each) => podReport(each, node, cluster, unknown.get(each.uid))))
-    .sort(inOrderOf(({ deletedAfterMs, namespace, name }) => [deletedAfterMs ?? NEVER, namespace, name]));
+  const nodes = affected.map(({ report }) => report);
+  const pods = affected.flatMap((node) => node.pods.map((pod) => podReport(pod, node, cluster, unknown.get(pod.uid))));
+  nodes.sort(inOrderOf((each) => [each.admittedAfterMs, each.unknownAfterMs, each.node]));
+  pods.sort(inOrderOf(({ deletedAfterMs, namespace, name }) => [deletedAfterMs, namespace, name]));
   const zones = [...cluster.record.zones.values()].flatMap(zoneReport);
   const spans = [
-    ...nodes.flatMap(({ unknownAfterMs, admittedAfterMs }) => [unknownAfterMs ?? 0, admittedAfterMs ?? 0]),
-    ...pods.map(({ deletedAfterMs }) => deletedAfterMs ?? 0),
+    ...nodes.flatMap(({ unknownAfterMs, admittedAfterMs }) => [unknownAfterMs, admittedAfterMs]),
+    ...pods.map(({ deletedAfterMs }) => deletedAfterMs),
   ];
-  const overAfterMs = spans.reduce((latest, span) => Math.max(latest, span), 0);
+  const overAfterMs = spans.reduce<number>((latest, span) => Math.max(latest, span ?? 0), 0);
   return { fault: fault.what, at: snapshot.takenAt, zones, nodes, pods, overAfterMs, unread: snapshot.unread };
 }
 
-/** Sorts by the first of these keys that differs. */
-function inOrderOf<T>(keysOf: (of: T) => readonly (number | string)[]): (left: T, right: T) => number {
+/** Sorts by the first of these keys that differs; null for an instant that never comes. */
+function inOrderOf<T>(keysOf: (of: T) => readonly (number | string | null)[]): (left: T, right: T) => number {
   return (left, right) => {
     const others = keysOf(right);
-    for (const [index, key] of keysOf(left).entries()) {
-      const other = others[index] ?? key;
-      if (key !== other) return key < other ? -1 : 1;
-    }
-    return 0;
+    const pairs = keysOf(left).map((key, index) => [key ?? Infinity, others[index] ?? Infinity] as const);
+    const [key, other] = pairs.find((pair) => pair[0] !== pair[1]) ?? [0, 0];
+    return key < other ? -1 : 1;
   };
 }
 
 function outcomeOf(node: RecordedNode, cluster: PreviewedCluster): NodeOutcome {
-  const { policies, record, pods, wallMs } = cluster;
-  const { shown, judged } = node;
+  const { policies, record, wallMs } = cluster;
+  const { shown, judged, unknownMs, admittedMs } = node;
   const resolved = policyOf(shown, policies);
   const policy = resolved.kind === "policy" ? resolved.policy : null;
   const { freeze } = nodeFreezeOf(shown, policies, wallMs);
   const hold = judged === null ? null : blockedBy({ name: shown.node }, judged, record.limits, NEVER_LATE_AT);
   const limiter = hold?.policy === WHOLE_CLUSTER ? "the cluster" : hold?.policy;
-  return {
-    ...node,
-    policy,
-    conflict: resolved.kind === "conflict" ? resolved.names : [],
-    held: freeze?.field ?? (hold === null ? null : `${hold.field} of ${limiter}`),
-    isWaiting: judged !== null && waitingTaintOf(judged) !== null,
-    pods: (pods.get(shown.node) ?? []).map(({ pod }) => {
-      const recorded = record.pod(pod.uid);
-      return {
-        uid: pod.uid,
-        pod,
-        ...recorded,
-        goneMs: recorded.deletedMs ?? publishedEndMs(recorded, policy, cluster),
-      };
-    }),
-  };
-}
-
-/** When a countdown ends that was not waited for; null without one, and where a rate holds pods back. */
-function publishedEndMs({ judged }: RecordedPod, policy: NodePolicy | null, cluster: PreviewedCluster): number | null {
-  const { record, snapshot } = cluster;
-  const endMs = (judged?.deadlineAt ?? snapshot.takenAt) - snapshot.takenAt;
-  if (endMs <= record.nowMs || endMs > PREVIEW_MS_MAX) return null;
-  return policy === null || record.queueOf(policy.name).length === 0 ? endMs : null;
-}
-
-function isAffected({ shown, unknownMs, admittedMs, isWaiting, held }: NodeOutcome): boolean {
-  const isHeld = isWaiting && held !== null;
-  return unknownMs !== null || admittedMs !== null || noExecuteTaints(shown.taints).length > 0 || isHeld;
-}
-
-function nodeReport(outcome: NodeOutcome, cluster: PreviewedCluster): PreviewedNodeReport {
-  const { shown, judged, unknownMs, admittedMs, policy, conflict, isWaiting, held, pods } = outcome;
-  return {
+  const held = freeze?.field ?? (hold === null ? null : `${hold.field} of ${limiter}`);
+  const pods = (cluster.pods.get(shown.node) ?? []).map(({ pod }) => podOutcome(pod, policy, cluster));
+  const report: PreviewedNodeReport = {
     node: shown.node,
     zone: zoneTitleOf(judged?.zone ?? ""),
     policy: policy?.name ?? null,
-    ...(conflict.length > 0 ? { conflict } : {}),
+    ...(resolved.kind === "conflict" ? { conflict: resolved.names } : {}),
     unknownAfterMs: unknownMs,
     admittedAfterMs: admittedMs,
-    heldBy: isWaiting ? held : null,
+    heldBy: judged !== null && waitingTaintOf(judged) !== null ? held : null,
     pods: pods.length,
     podsDeleted: pods.filter(({ goneMs }) => goneMs !== null).length,
-    ...(cluster.touched.has(shown.node) ? {} : { isDownAlready: true as const }),
-    ...recoveryOf(outcome, cluster),
+    ...(cluster.touched.has(shown.node) ? {} : { isDownAlready: true }),
+    ...recoveryOf(node, policy, cluster),
   };
+  return { ...node, policy, held, pods, report };
+}
+
+function podOutcome(pod: ObservedPod, policy: NodePolicy | null, { record, snapshot }: PreviewedCluster): BoundOutcome {
+  const recorded = record.pod(pod.uid);
+  const endMs = (recorded.judged?.deadlineAt ?? snapshot.takenAt) - snapshot.takenAt;
+  const isPaced = policy !== null && record.queueOf(policy.name).length > 0;
+  // A countdown that was not waited for ends as published, unless a rate holds pods back.
+  const isAhead = endMs > record.nowMs && endMs <= PREVIEW_MS_MAX && !isPaced;
+  return { ...recorded, uid: pod.uid, pod, goneMs: recorded.deletedMs ?? (isAhead ? endMs : null) };
+}
+
+function isAffected({ shown, unknownMs, admittedMs, report }: NodeOutcome): boolean {
+  const isTainted = noExecuteTaints(shown.taints).length > 0;
+  return unknownMs !== null || admittedMs !== null || isTainted || report.heldBy !== null;
 }
 
 /** A zone that has changed or has nodes that wait; nothing for any other. */
@@ -180,15 +144,15 @@ function unknownEvictions(
 
 /** What happens to a pod; `earliest` is set where its instant is not known. */
 function podReport(
-  outcome: PodOutcome,
+  outcome: BoundOutcome,
   node: NodeOutcome,
   cluster: PreviewedCluster,
   earliest: EarliestEviction | undefined,
 ): PreviewedPodReport {
   const { pod, goneMs } = outcome;
+  const named = { namespace: pod.namespace, name: pod.name, node: node.shown.node };
   const known: PodDeletion =
     goneMs === null ? { why: stayReason(outcome, node, cluster) } : deletionOf(outcome, goneMs, node, cluster);
-  const named = { namespace: pod.namespace, name: pod.name, node: node.shown.node };
   if (earliest === undefined) return { ...named, deletedAfterMs: goneMs, ...known };
   const { latestAfterMs: _latestAfterMs, why, ...how } = known;
   const { earliestMs: earliestAfterMs, because } = earliest;
@@ -224,7 +188,7 @@ function deletionOf(
   return { evictedBy, latestAfterMs, why: `${unknown}; if so, it goes at the latest after ${latest}` };
 }
 
-function stayReason(outcome: PodOutcome, node: NodeOutcome, cluster: PreviewedCluster): string {
+function stayReason(outcome: BoundOutcome, node: NodeOutcome, cluster: PreviewedCluster): string {
   const { shown, policy } = node;
   const { record, refusals, profile } = cluster;
   // The queue names its first pods; those behind them wait too.

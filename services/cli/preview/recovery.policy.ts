@@ -14,9 +14,6 @@ import type { RecordedNode } from "./preview-record.ts";
 import type { PreviewedCluster } from "./previewed-cluster.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A node at the end of a preview, with the policy that applies to it. */
-type SilentNode = Pick<RecordedNode, "shown" | "unknownMs" | "admittedMs"> & { readonly policy: NodePolicy | null };
-
 /** What the recovery of a node depends on. */
 type RecoveryContext = Pick<PreviewedCluster, "policies" | "profile"> & {
   readonly snapshot: Pick<Snapshot, "takenAt">;
@@ -24,7 +21,8 @@ type RecoveryContext = Pick<PreviewedCluster, "policies" | "profile"> & {
 
 /** The recovery of a node that becomes silent and is tainted within the preview; empty for any other. */
 export function recoveryOf(
-  { shown: node, unknownMs, admittedMs, policy }: SilentNode,
+  { shown: node, unknownMs, admittedMs }: Omit<RecordedNode, "judged">,
+  policy: NodePolicy | null,
   { policies, profile, snapshot: { takenAt } }: RecoveryContext,
 ): PreviewedRecovery {
   if (policy === null || unknownMs === null || admittedMs === null) return {};
@@ -35,7 +33,16 @@ export function recoveryOf(
     const endAt = countdownEndAt(takenAt + startMs, durationMs, frozen);
     return Number.isFinite(endAt) ? endAt - takenAt : null;
   };
-  const remediations = remediationsOf(policy, admittedMs, endMs);
+  const remediations: PreviewedRemediation[] = [];
+  let createdAfterMs: number | null = admittedMs;
+  for (const { template, timeoutMs, dryRun } of policy.remediations) {
+    if (createdAfterMs === null) break;
+    // A remediation that is only explained is followed by none: no object of it times out.
+    const timesOutAfterMs: number | null = dryRun ? null : endMs(createdAfterMs, timeoutMs);
+    const kind = remediationKind(template);
+    remediations.push({ kind, createdAfterMs, timesOutAfterMs, ...(dryRun ? { isDryRun: dryRun } : {}) });
+    createdAfterMs = timesOutAfterMs;
+  }
   const found = remediations.length === 0 ? {} : { remediations };
   const { outOfService: settings } = policy;
   const silentAt = provableFrom(node);
@@ -45,22 +52,4 @@ export function recoveryOf(
   const provedMs = endMs(silentAt - takenAt, settings.afterMs);
   const fromAfterMs = provedMs === null ? null : Math.max(provedMs, admittedMs);
   return { ...found, outOfService: { fromAfterMs, proofs: settings.proofs } };
-}
-
-/** A remediation that is only explained is followed by none: no object of it times out. */
-function remediationsOf(
-  { remediations }: NodePolicy,
-  admittedMs: number,
-  endMs: (startMs: number, durationMs: number) => number | null,
-): PreviewedRemediation[] {
-  const found: PreviewedRemediation[] = [];
-  let createdAfterMs: number | null = admittedMs;
-  for (const { template, timeoutMs, dryRun } of remediations) {
-    if (createdAfterMs === null) break;
-    const timesOutAfterMs: number | null = dryRun ? null : endMs(createdAfterMs, timeoutMs);
-    const kind = remediationKind(template);
-    found.push({ kind, createdAfterMs, timesOutAfterMs, ...(dryRun ? { isDryRun: dryRun } : {}) });
-    createdAfterMs = timesOutAfterMs;
-  }
-  return found;
 }

@@ -35,20 +35,16 @@ export interface SnapshotSources extends SnapshotIo, Pick<Snapshot, "configured"
 /** Reads the policies, lists nodes, leases and pods, reads the disruption budgets, then calls `done` once. */
 export function takeSnapshot(sources: SnapshotSources, done: (snapshot: Snapshot) => void): Stop {
   const { kube, configured, profile } = sources;
-  let isStopped = false;
   let stop = readPolicies(sources, (present) => {
     const policies = policiesInForce({ configured, ...present }, profile);
     stop = readObjects(sources, { policyKeys: () => policies }, (objects) => {
       readBudgets(kube, { ...objects, namespaces: askingNamespaces(objects, policies) }, (budgets) => {
         const unread = [...present.unread, ...(budgets === null ? ["PodDisruptionBudgets"] : [])];
-        if (!isStopped) done({ ...present, ...objects, configured, policies, budgets, unread });
+        done({ ...present, ...objects, configured, policies, budgets, unread });
       });
     });
   });
-  return () => {
-    isStopped = true;
-    stop();
-  };
+  return () => stop();
 }
 
 /** The node policies in force, without freezes. */

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import {
   contendedTimes,
   idleOf,
+  type PodOutcome,
   type RatedKnowledge,
-  type RatedPod,
   unknownTimes,
 } from "../../../services/cli/preview/eviction-times.policy.ts";
 
@@ -12,12 +12,12 @@ const S = 1000;
 const KNOWN: RatedKnowledge = { isIdle: true, budgets: [] };
 
 /** A pod that is due and deleted after these seconds. */
-function pod(uid: string, dueS: number, deletedS: number | null, more: Partial<RatedPod> = {}): RatedPod {
+function pod(uid: string, dueS: number, deletedS: number | null, more: Partial<PodOutcome> = {}): PodOutcome {
   return { uid, requestedMs: dueS * S, goneMs: deletedS === null ? null : deletedS * S, ...more };
 }
 
 /** The pods without a known instant, each with its earliest second. */
-function unknown(pods: readonly RatedPod[], known: Partial<RatedKnowledge> = {}): Record<string, number> {
+function unknown(pods: readonly PodOutcome[], known: Partial<RatedKnowledge> = {}): Record<string, number> {
   const found = unknownTimes(pods, { ...KNOWN, ...known });
   return Object.fromEntries([...found].map(([uid, { earliestMs }]) => [uid, earliestMs / S]));
 }

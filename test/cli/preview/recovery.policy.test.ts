@@ -21,8 +21,8 @@ function recovery(fields: Omit<NodePolicySpec, "selector">, profile = STANDARD_P
   const policy = nodePolicyOf("gpu", { selector: {}, ...fields });
   const conditions = [{ type: "Ready", status: "Unknown", heartbeatAt: 0, transitionAt: TAKEN_AT + 50 * S } as const];
   const shown = observedNode("n", { conditions, taints: [UNREACHABLE] });
-  const silent = { shown, unknownMs: 50 * S, admittedMs: 60 * S, policy };
-  return recoveryOf(silent, { policies: policySet([policy]), profile, snapshot: { takenAt: TAKEN_AT } });
+  const silent = { shown, unknownMs: 50 * S, admittedMs: 60 * S };
+  return recoveryOf(silent, policy, { policies: policySet([policy]), profile, snapshot: { takenAt: TAKEN_AT } });
 }
 
 test("each remediation comes once the one before has timed out", () => {

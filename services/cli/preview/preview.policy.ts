@@ -2,6 +2,7 @@
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedPod } from "../../../protocols/objects.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
+import type { BoundPod } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { evictionRatesOf } from "../../domain/eviction-rates.ts";
@@ -48,7 +49,8 @@ export function previewOf(
 ): Omit<Preview, "assumes"> {
   const cluster = new PreviewedCluster(snapshot, fault, profile);
   cluster.run();
-  const all = [...cluster.record.nodes.values()].map((node) => outcomeOf(node, cluster));
+  const podsOf = Map.groupBy(snapshot.pods, ({ node }) => node);
+  const all = [...cluster.record.nodes.values()].map((node) => outcomeOf(node, podsOf.get(node.shown.node), cluster));
   const unknown = unknownEvictions(all, cluster, idle);
   const affected = all.filter(isAffected);
   const nodes = affected.map(({ report }) => report);
@@ -74,16 +76,16 @@ function inOrderOf<T>(keysOf: (of: T) => readonly (number | string | null)[]): (
   };
 }
 
-function outcomeOf(node: RecordedNode, cluster: PreviewedCluster): NodeOutcome {
-  const { policies, record, wallMs } = cluster;
+function outcomeOf(node: RecordedNode, bound: readonly BoundPod[] = [], cluster: PreviewedCluster): NodeOutcome {
+  const { policies, record, snapshot } = cluster;
   const { shown, judged, unknownMs, admittedMs } = node;
   const resolved = policyOf(shown, policies);
   const policy = resolved.kind === "policy" ? resolved.policy : null;
-  const { freeze } = nodeFreezeOf(shown, policies, wallMs);
+  const { freeze } = nodeFreezeOf(shown, policies, snapshot.takenAt + record.nowMs);
   const hold = judged === null ? null : blockedBy({ name: shown.node }, judged, record.limits, NEVER_LATE_AT);
   const limiter = hold?.policy === WHOLE_CLUSTER ? "the cluster" : hold?.policy;
   const held = freeze?.field ?? (hold === null ? null : `${hold.field} of ${limiter}`);
-  const pods = (cluster.pods.get(shown.node) ?? []).map(({ pod }) => podOutcome(pod, policy, cluster));
+  const pods = bound.map(({ pod }) => podOutcome(pod, policy, cluster));
   const report: PreviewedNodeReport = {
     node: shown.node,
     zone: zoneTitleOf(judged?.zone ?? ""),

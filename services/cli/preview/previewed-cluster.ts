@@ -5,7 +5,7 @@
  */
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
-import type { BoundPod, Kube, Policies } from "../../../protocols/ports.ts";
+import type { Kube, Policies } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
 import { graceMsOf, readyConditionOf } from "../../domain/node-conditions.ts";
@@ -50,8 +50,6 @@ export class PreviewedCluster {
   readonly record: PreviewRecord;
   readonly snapshot: Snapshot;
   readonly profile: Profile;
-  /** The pods by node. */
-  readonly pods: ReadonlyMap<string, readonly BoundPod[]>;
   /** The nodes to which the fault happens, and not before it. */
   readonly touched: ReadonlySet<string>;
   /** What refused the eviction of a pod last, for people, by uid. */
@@ -65,7 +63,6 @@ export class PreviewedCluster {
     this.snapshot = snapshot;
     this.profile = profile;
     this.#paced = { ...profile, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
-    this.pods = Map.groupBy(snapshot.pods, ({ node }) => node);
     const graces = this.#graces();
     // A drain that is not due yet counts from the last heartbeat, which has to be seen to arrive.
     const drainMs = profile.evictionMode === "direct" ? profile.podEvictionTimeoutMs : 0;
@@ -92,11 +89,6 @@ export class PreviewedCluster {
     return this.#received.current() ?? this.snapshot.policies;
   }
 
-  /** The present instant, in epoch milliseconds. */
-  get wallMs(): number {
-    return this.#world.clock.wallMs();
-  }
-
   /** Lets everything happen that follows. */
   run(): void {
     for (let nowMs = 0; nowMs <= Math.min(this.#restsFromMs(nowMs), PREVIEW_MS_MAX); nowMs = this.record.nowMs) {
@@ -118,13 +110,11 @@ export class PreviewedCluster {
     const leases = uncontestedLeases({ kind: "released", handover });
     const shared = { clock, random: () => 0, log: silentLog, metrics: uncounted };
     const policies = new PolicyReceiver({ ...shared, bus: bus.of("policies") });
-    const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases };
+    const ports = { ...shared, profile: this.#paced, kube, policies, fleet: aloneFleet(MEMBER), leases };
     const services = new Map(ACTING_SERVICES)
       .set("zone", soleZoneService(this.profile))
       .set("policy", policyService(this.snapshot.configured));
-    for (const [name, service] of services) {
-      service({ ...ports, profile: this.#paced, bus: bus.of(name) });
-    }
+    for (const [name, service] of services) service({ ...ports, bus: bus.of(name) });
     return policies;
   }
 
@@ -139,7 +129,9 @@ export class PreviewedCluster {
 
   /** When nothing is to come any more, as far as is known now. Sets the time between pulses by it. */
   #restsFromMs(nowMs: number): number {
-    const waitsMs = this.#afterSnapshot(this.#waitsUntilAt());
+    const { everywhere, policies } = this.policies;
+    const thawsAt = [everywhere, ...policies].flatMap(({ frozen }) => frozen.map(({ toAt }) => toAt));
+    const waitsMs = this.#afterSnapshot([...this.record.waitsUntilAt(), ...thawsAt]);
     const countdownsMs = this.#afterSnapshot(this.record.deadlinesAt()).filter((ms) => ms <= nowMs + QUIET_MS);
     const nearMs = [...waitsMs, ...this.#afterSnapshot(this.#limitsChangeAt())];
     const isNear = nowMs < NEAR_MS || nearMs.some((ms) => ms >= nowMs && ms < nowMs + NEAR_MS);
@@ -147,13 +139,12 @@ export class PreviewedCluster {
     const latestMs = [...waitsMs, ...countdownsMs].reduce((latest, ms) => Math.max(latest, ms), this.record.changedMs);
     const slowestMs = 2 * Math.max(...this.#graces(), this.record.slowestGrantMs);
     // So long after its deadline a pod that a disruption budget refuses may be deleted all the same.
-    const deletesMs = this.policies.policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0);
+    const deletesMs = policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0);
     return latestMs + Math.max(QUIET_MS, slowestMs, ...deletesMs);
   }
 
   #afterSnapshot(instants: Iterable<number | null | undefined>): number[] {
-    const known = [...instants].filter((at) => at != null && Number.isFinite(at));
-    return known.map((at) => (at ?? 0) - this.snapshot.takenAt);
+    return [...instants].flatMap((at) => (at != null && Number.isFinite(at) ? [at - this.snapshot.takenAt] : []));
   }
 
   /** When breakers reset and pauses after storms end. What such an end leads to may hold nodes back for longer. */
@@ -164,11 +155,5 @@ export class PreviewedCluster {
       yield resetAt;
       yield stormEndedAt === null ? null : stormEndedAt + (policy?.stormCooldownMs ?? 0);
     }
-  }
-
-  *#waitsUntilAt(): Generator<number | null | undefined> {
-    yield* this.record.waitsUntilAt();
-    const { everywhere, policies } = this.policies;
-    for (const { frozen } of [everywhere, ...policies]) for (const { toAt } of frozen) yield toAt;
   }
 }

@@ -71,6 +71,7 @@ export function unknownTimes(
 
 /** The pods of one disruption budget that are due as it lets another one go in their place, by uid. */
 export function contendedTimes(pods: readonly Omit<PodOutcome, "goneMs">[]): ReadonlyMap<string, EarliestEviction> {
+  // Not a number for a pod that stays: it is at once with none.
   const dueMsOf = ({ refusedMs, deletedMs }: RecordedPod): number => refusedMs ?? deletedMs ?? Number.NaN;
   const isRefused = ({ refusedMs }: RecordedPod): boolean => refusedMs !== undefined;
   const contend = (one: RecordedPod, other: RecordedPod): boolean =>

@@ -139,7 +139,8 @@ export class PreviewedCluster {
     const latestMs = [...waitsMs, ...countdownsMs].reduce((latest, ms) => Math.max(latest, ms), this.record.changedMs);
     const slowestMs = 2 * Math.max(...this.#graces(), this.record.slowestGrantMs);
     // So long after its deadline a pod that a disruption budget refuses may be deleted all the same.
-    const deletesMs = policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0);
+    const refusing = this.refusals.size === 0 ? [] : policies;
+    const deletesMs = refusing.map(({ evictions }) => evictions?.deleteAfterMs ?? 0);
     return latestMs + Math.max(QUIET_MS, slowestMs, ...deletesMs);
   }
 
